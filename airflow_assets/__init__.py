@@ -1,0 +1,5 @@
+"""An asset catalogue inside Apache Airflow."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

@@ -1,0 +1,3 @@
+"""Airflow policies of this provider."""
+
+from __future__ import annotations
