@@ -1,0 +1,1 @@
+"""The catalogue itself, on any SQLAlchemy URL. Nothing here imports Airflow."""

@@ -1,0 +1,217 @@
+"""The tables, as SQLAlchemy Core. The migrations make exactly these (a test compares).
+
+Rows refer to an asset by ``asset_pk``, a number that survives renames. Its public identity is ``asset_key``, the
+SHA-256 of tenant and id (:func:`airflow_assets.schemas.rules.identity`). ``id_sort`` is the first 255 bytes of the
+id in UTF-8: byte order is code-point order on every database, and 255 bytes fit every index.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+)
+
+from airflow_assets.catalog.column_types import (
+    BigId,
+    LongBytes,
+    LongText,
+    UtcDateTime,
+    bytes_of,
+    exact_text,
+)
+
+PREFIX = "airflow_assets_"
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+_OPTIONS = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin", "mysql_row_format": "DYNAMIC",
+            "mariadb_charset": "utf8mb4", "mariadb_collate": "utf8mb4_bin", "mariadb_row_format": "DYNAMIC"}  # fmt: skip
+
+asset = Table(
+    PREFIX + "asset",
+    metadata,
+    Column("pk", BigId, primary_key=True, autoincrement=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("asset_key", bytes_of(32), nullable=False, unique=True),
+    Column("id", exact_text(1500), nullable=False),
+    Column("id_sort", bytes_of(255), nullable=False),
+    Column("namespace", exact_text(150)),
+    Column("type", exact_text(250), nullable=False),
+    Column("display_name", exact_text(1500)),
+    Column("description", LongText),
+    Column("metadata", LongText, nullable=False),
+    Column("uri", exact_text(1500)),
+    Column("asset_group", exact_text(1500)),
+    Column("created", UtcDateTime, nullable=False),
+    Column("updated", UtcDateTime, nullable=False),
+    Column("deleted", Boolean(create_constraint=False), nullable=False),
+    Index("ix_airflow_assets_asset_by_id", "tenant", "deleted", "id_sort", "pk"),
+    Index("ix_airflow_assets_asset_by_updated", "tenant", "deleted", "updated", "pk"),
+    Index("ix_airflow_assets_asset_by_created", "tenant", "deleted", "created", "pk"),
+    Index("ix_airflow_assets_asset_by_type", "tenant", "deleted", "type", "id_sort", "pk"),
+    Index("ix_airflow_assets_asset_by_namespace", "tenant", "deleted", "namespace", "id_sort", "pk"),
+    **_OPTIONS,
+)
+
+alias = Table(
+    PREFIX + "alias",
+    metadata,
+    Column("alias_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("id", exact_text(1500), nullable=False),
+    Column("asset_pk", BigInteger, ForeignKey(asset.c.pk, ondelete="CASCADE"), nullable=False, index=True),
+    Column("created", UtcDateTime, nullable=False),
+    **_OPTIONS,
+)
+
+metadata_value = Table(
+    PREFIX + "metadata_value",
+    metadata,
+    Column("asset_pk", BigInteger, ForeignKey(asset.c.pk, ondelete="CASCADE"), primary_key=True),
+    Column("field", exact_text(250), primary_key=True),
+    Column("tag", String(1), nullable=False),
+    Column("value_sort", bytes_of(255), nullable=False),
+    Column("value_hash", bytes_of(16), nullable=False),
+    Column("value_rest", LongBytes),
+    Column("id_sort", bytes_of(255), nullable=False),
+    Index("ix_airflow_assets_metadata_value_equal", "field", "value_hash", "id_sort", "asset_pk"),
+    Index("ix_airflow_assets_metadata_value_range", "field", "tag", "value_sort", "asset_pk"),
+    **_OPTIONS,
+)
+"""One row per top-level metadata key. ``tag``: n(ull) b(ool) d (number) s(tring) a(rray) o(bject).
+``value_sort``: bytes whose order is the value's order (first 255); ``value_rest``: the whole bytes where they are
+longer, else null; ``value_hash``: of tag and canonical value, so equality is exact."""
+
+event = Table(
+    PREFIX + "event",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_id", String(36), nullable=False, unique=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("asset_pk", BigInteger, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("created", UtcDateTime, nullable=False),
+    Column("namespace", exact_text(150)),
+    Column("type", exact_text(250), nullable=False),
+    Column("payload", LongText, nullable=False),
+    Column("diff", LongText, nullable=False),
+    Column("source", LongText, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("suppressed", String(20)),
+    Index("ix_airflow_assets_event_of_asset", "asset_pk", "seq"),
+    Index("ix_airflow_assets_event_created", "created"),
+    **_OPTIONS,
+)
+"""The event log, which is also the history: ``diff`` holds member -> [old, new]."""
+
+lineage = Table(
+    PREFIX + "lineage",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("record_key", bytes_of(32), nullable=False),
+    Column("bundle", SmallInteger, nullable=False),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("dag_id", exact_text(250), nullable=False),
+    Column("run_id", exact_text(250), nullable=False),
+    Column("task_id", exact_text(250), nullable=False),
+    Column("map_index", Integer, nullable=False),
+    Column("try_number", Integer, nullable=False),
+    Column("ti_id", String(36)),
+    Column("state", String(20), nullable=False),
+    Column("inputs", LongText, nullable=False),
+    Column("outputs", LongText, nullable=False),
+    Column("warnings", LongText, nullable=False),
+    Column("start_date", UtcDateTime),
+    Column("end_date", UtcDateTime),
+    Column("created", UtcDateTime, nullable=False),
+    Index("uq_airflow_assets_lineage_record", "record_key", "bundle", unique=True),
+    Index("ix_airflow_assets_lineage_run", "dag_id", "run_id", "seq"),
+    Index("ix_airflow_assets_lineage_created", "created"),
+    **_OPTIONS,
+)
+"""One row per bundle of one try; ``record_key`` is the SHA-256 of the try, so a repeat finds its first record."""
+
+usage = Table(
+    PREFIX + "usage",
+    metadata,
+    Column("lineage_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("asset_pk", BigInteger, primary_key=True, autoincrement=False),
+    Column("role", String(1), primary_key=True),
+    Column("created", UtcDateTime, nullable=False),
+    Index("ix_airflow_assets_usage_of_asset", "asset_pk", "lineage_seq"),
+    Index("ix_airflow_assets_usage_created", "created"),
+    **_OPTIONS,
+)
+"""``role``: i(nput) or o(utput)."""
+
+edge = Table(
+    PREFIX + "edge",
+    metadata,
+    Column("edge_key", bytes_of(16), primary_key=True),
+    Column("source_pk", BigInteger, nullable=False),
+    Column("target_pk", BigInteger, nullable=False),
+    Column("dag_id", exact_text(250), nullable=False),
+    Column("task_id", exact_text(250), nullable=False),
+    Column("first_seen", UtcDateTime, nullable=False),
+    Column("last_seen", UtcDateTime, nullable=False),
+    Index("ix_airflow_assets_edge_source", "source_pk", "target_pk"),
+    Index("ix_airflow_assets_edge_target", "target_pk", "source_pk"),
+    **_OPTIONS,
+)
+"""The distinct edges of the graph: asset -> asset of one bundle through one task. ``source_pk`` 0: the task only
+writes the target; ``target_pk`` 0: the task only reads the source. ``last_seen`` moves at most once an hour."""
+
+sequence = Table(
+    PREFIX + "sequence",
+    metadata,
+    Column("name", String(30), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+    **_OPTIONS,
+)
+"""One row, ``log``: the last number given to an event or a lineage row. Taken as the last step of a transaction."""
+
+consumer = Table(
+    PREFIX + "consumer",
+    metadata,
+    Column("kind", String(20), primary_key=True),
+    Column("name", exact_text(250), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("state", LongText),
+    Column("updated", UtcDateTime, nullable=False),
+    **_OPTIONS,
+)
+"""How far a reader of the log has come: kind ``dag`` and the dag_id, or kind ``follower``. ``state`` is the
+reader's own JSON."""
+
+job = Table(
+    PREFIX + "job",
+    metadata,
+    Column("name", String(50), primary_key=True),
+    Column("owner", String(100), nullable=False),
+    Column("expires", UtcDateTime, nullable=False),
+    **_OPTIONS,
+)
+"""Who runs a background job, and until when; the database's clock decides."""
+
+followed = Table(
+    PREFIX + "followed",
+    metadata,
+    Column("airflow_event_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("created", UtcDateTime, nullable=False, index=True),
+    **_OPTIONS,
+)
+"""Events of Airflow's own ``asset_event`` table that have been taken over, each once."""

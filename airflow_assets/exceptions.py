@@ -1,0 +1,156 @@
+"""Every error a user of the catalogue can meet.
+
+::
+
+    AssetCatalogError
+    ├── InvalidRequest               422  a value breaks a rule; names field, limit and value
+    │   ├── InvalidAsset             422  an asset's id, type, metadata ... breaks a rule
+    │   ├── InvalidQuery             422  a filter or metadata query cannot be understood
+    │   └── InvalidCursor            400  a page cursor was not made by this catalogue
+    ├── NotAuthenticated             401  no credentials, or credentials that are not valid
+    ├── NotPermitted                 403  the caller may not do this
+    │   └── NamespaceNotAllowed      403  the namespace is closed to the caller
+    ├── NotFound                     404
+    │   ├── AssetNotFound            404
+    │   └── EventNotFound            404
+    ├── Conflict                     409
+    │   └── AssetAlreadyExists       409
+    ├── AssetLocked                  423  somebody else holds the asset's lock
+    └── CatalogUnavailable           503  the catalogue could not be reached or is overloaded
+
+Over HTTP an error travels as a problem document (RFC 9457); :meth:`AssetCatalogError.to_problem` and
+:func:`from_problem` are the two directions. ``code`` is stable and has a page ``docs/errors/<code>.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+PROBLEM_PREFIX = "urn:airflow-assets:problem:"
+_SHOWN_VALUE = 200
+
+
+class AssetCatalogError(Exception):
+    """Base of all errors of the catalogue.
+
+    :param detail: what happened, in one sentence that names the thing and the value.
+    :param hint: the way out, in one sentence.
+    :param members: extra members of the problem document (for example ``field``, ``limit``, ``value``).
+    """
+
+    code: ClassVar[str] = "catalog-error"
+    title: ClassVar[str] = "Asset catalogue error"
+    status: ClassVar[int] = 500
+
+    def __init__(self, detail: str, *, hint: str | None = None, **members: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.hint = hint
+        self.members = {name: _shown(value) for name, value in members.items() if value is not None}
+
+    def __str__(self) -> str:
+        return f"{self.detail} {self.hint}" if self.hint else self.detail
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.detail, self.hint, self.members)
+
+    def to_problem(self) -> dict[str, Any]:
+        """Return the RFC 9457 document of this error."""
+        problem = {
+            "type": PROBLEM_PREFIX + self.code,
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.hint:
+            problem["hint"] = self.hint
+        return {**problem, **self.members}
+
+
+class InvalidRequest(AssetCatalogError):
+    code, title, status = "invalid-request", "Invalid request", 422
+
+
+class InvalidAsset(InvalidRequest):
+    code, title = "invalid-asset", "Invalid asset"
+
+
+class InvalidQuery(InvalidRequest):
+    code, title = "invalid-query", "Invalid query"
+
+
+class InvalidCursor(InvalidRequest):
+    code, title, status = "invalid-cursor", "Invalid cursor", 400
+
+
+class NotAuthenticated(AssetCatalogError):
+    code, title, status = "not-authenticated", "Not authenticated", 401
+
+
+class NotPermitted(AssetCatalogError):
+    code, title, status = "not-permitted", "Not permitted", 403
+
+
+class NamespaceNotAllowed(NotPermitted):
+    code, title = "namespace-not-allowed", "Namespace not allowed"
+
+
+class NotFound(AssetCatalogError):
+    code, title, status = "not-found", "Not found", 404
+
+
+class AssetNotFound(NotFound):
+    code, title = "asset-not-found", "Asset not found"
+
+
+class EventNotFound(NotFound):
+    code, title = "event-not-found", "Event not found"
+
+
+class Conflict(AssetCatalogError):
+    code, title, status = "conflict", "Conflict", 409
+
+
+class AssetAlreadyExists(Conflict):
+    code, title = "asset-already-exists", "Asset already exists"
+
+
+class AssetLocked(AssetCatalogError):
+    code, title, status = "asset-locked", "Asset locked", 423
+
+
+class CatalogUnavailable(AssetCatalogError):
+    code, title, status = "catalog-unavailable", "Catalogue unavailable", 503
+
+
+def from_problem(problem: dict[str, Any]) -> AssetCatalogError:
+    """Return the typed error of a problem document; an unknown type gives :class:`AssetCatalogError`."""
+    code = str(problem.get("type", "")).removeprefix(PROBLEM_PREFIX)
+    detail = str(problem.get("detail") or problem.get("title") or "The catalogue answered with an error.")
+    members = {k: v for k, v in problem.items() if k not in {"type", "title", "status", "detail", "hint"}}
+    return _rebuild(_by_code().get(code, AssetCatalogError), detail, problem.get("hint"), members)
+
+
+def _by_code() -> dict[str, type[AssetCatalogError]]:
+    found: dict[str, type[AssetCatalogError]] = {}
+    pending: list[type[AssetCatalogError]] = [AssetCatalogError]
+    while pending:
+        kind = pending.pop()
+        found[kind.code] = kind
+        pending.extend(kind.__subclasses__())
+    return found
+
+
+def _rebuild(
+    kind: type[AssetCatalogError], detail: str, hint: str | None, members: dict[str, Any]
+) -> AssetCatalogError:
+    error = kind(detail, hint=hint)
+    error.members = members
+    return error
+
+
+def _shown(value: Any) -> Any:
+    """Cut long texts: an error must stay readable when the value is what was too long."""
+    if isinstance(value, str) and len(value) > _SHOWN_VALUE:
+        return f"{value[:_SHOWN_VALUE]}... ({len(value)} characters)"
+    return value

@@ -1,0 +1,60 @@
+"""The base of everything that travels as JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+from airflow_assets.exceptions import InvalidRequest
+from airflow_assets.schemas.case import camel
+
+
+class Schema(BaseModel):
+    """A frozen value object: snake_case in Python, camelCase in JSON, unknown members refused."""
+
+    model_config = ConfigDict(
+        alias_generator=camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        defer_build=True,
+    )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form (camelCase, times as ISO 8601 in UTC)."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def _aware(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        except ValueError:
+            raise InvalidRequest(
+                f"{value!r} is not a time.", hint="Write ISO 8601 with an offset: 2026-03-29T07:00:00Z."
+            ) from None
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InvalidRequest(f"{value!r} has no time zone.", hint="Give an aware datetime, in UTC.")
+        return value.astimezone(timezone.utc)
+    return value
+
+
+def iso(value: datetime) -> str:
+    """Return an aware time as ``2026-03-29T07:00:00.000000Z``: one width, so text order is time order."""
+    return value.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+Utc = Annotated[datetime, BeforeValidator(_aware), PlainSerializer(iso, when_used="json")]
+"""An aware datetime in UTC with microseconds; naive ones are refused."""
+
+T = TypeVar("T")
+
+
+class Page(Schema, Generic[T]):
+    """One page of a keyset listing; ``next_cursor`` is null on the last page."""
+
+    items: list[T]
+    next_cursor: str | None = None

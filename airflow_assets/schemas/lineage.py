@@ -1,0 +1,163 @@
+"""What a task run read and wrote: the record it sends, and the usages, lineage events and graph it leaves."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from pydantic import Field
+from typing_extensions import Annotated
+
+from airflow_assets.schemas.assets import AssetInput, AssetRef
+from airflow_assets.schemas.base import Schema, Utc
+
+
+class TaskState(str, Enum):
+    """How the body of a task ended, or the final state of the try where Airflow changed it afterwards."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    UP_FOR_RETRY = "up_for_retry"
+    REMOVED = "removed"
+
+
+class TaskRun(Schema):
+    """One try of one task instance. ``map_index`` is -1 for a task that is not mapped."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int = -1
+    try_number: Annotated[int, Field(ge=0)]
+    ti_id: str | None = None
+
+
+class Bundle(Schema):
+    """Inputs and outputs that belong together: lineage edges go from each input to each output of one bundle."""
+
+    inputs: list[AssetRef] = Field(default_factory=list)
+    outputs: list[AssetInput] = Field(default_factory=list)
+
+
+class TaskRunRecord(Schema):
+    """Everything one try of a task read and wrote; recorded once, however often it is sent.
+
+    Outputs are stored only when ``state`` is success; any other state leaves lineage and touches no asset.
+
+    :param only_if_missing: sent by the reconciler and the follower: do nothing when the try has a record.
+    """
+
+    task: TaskRun
+    state: TaskState
+    start_date: Utc | None = None
+    end_date: Utc | None = None
+    bundles: list[Bundle]
+    warnings: list[str] = Field(default_factory=list)
+    only_if_missing: bool = False
+
+
+class Problem(Schema):
+    """An output that was not stored, and why (a problem document)."""
+
+    asset_id: str
+    problem: dict[str, Any]
+
+
+class RecordResult(Schema):
+    """:param duplicate: the try had been recorded before; nothing was done (or only its state corrected)."""
+
+    duplicate: bool
+    stored: list[str]
+    """Ids of the outputs that were stored."""
+    problems: list[Problem]
+
+
+class StateCorrection(Schema):
+    """The body ended well, Airflow failed the try afterwards: correct the state of its lineage events."""
+
+    task: TaskRun
+    state: TaskState
+    end_date: Utc | None = None
+
+
+class LineageEvent(Schema):
+    """One bundle of one try. ``inputs`` and ``outputs`` name the assets as they were called then."""
+
+    seq: int
+    task: TaskRun
+    bundle: int
+    state: TaskState
+    inputs: list[AssetRef]
+    outputs: list[AssetRef]
+    warnings: list[str]
+    start_date: Utc | None
+    end_date: Utc | None
+    created: Utc
+
+
+class Role(str, Enum):
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+class Usage(Schema):
+    """One task run that touched one asset."""
+
+    asset_id: str
+    role: Role
+    task: TaskRun
+    state: TaskState
+    created: Utc
+    lineage_seq: int
+
+
+class NodeKind(str, Enum):
+    ASSET = "ASSET"
+    TASK = "TASK"
+
+
+class Node(Schema):
+    """A node of the dependency graph. ``uid`` is unique in one answer and names the edge ends."""
+
+    uid: str
+    kind: NodeKind
+    id: str
+    """The asset's id, or ``<dag_id>.<task_id>``."""
+    type: str | None = None
+    namespace: str | None = None
+    dag_id: str | None = None
+    task_id: str | None = None
+
+
+class Relation(str, Enum):
+    """PRODUCES: task -> asset; CONSUMED_BY: asset -> task; UPSTREAM_OF: asset -> asset of one bundle."""
+
+    PRODUCES = "PRODUCES"
+    CONSUMED_BY = "CONSUMED_BY"
+    UPSTREAM_OF = "UPSTREAM_OF"
+
+
+class Edge(Schema):
+    source: str
+    target: str
+    relation: Relation
+    first_seen: Utc
+    last_seen: Utc
+
+
+class Graph(Schema):
+    """:param hidden: nodes in the caller's reach that the caller may not read.
+    :param truncated: nodes left out because of the node limit.
+    """
+
+    nodes: list[Node]
+    edges: list[Edge]
+    hidden: int = 0
+    truncated: int = 0
+
+
+class Direction(str, Enum):
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"

@@ -1,0 +1,114 @@
+"""The catalogue's protocol: every operation once, with its route, its permission and its models.
+
+The API builds its routes from this table, the client its calls, the in-process transport its look-up; so the
+three cannot drift apart. The service method that carries out an operation has the operation's name.
+
+Arguments travel so: ``body`` as JSON; ``query`` as query parameters (lists repeat the parameter,
+``metadataQuery`` is one JSON text); ``{asset_id}`` and ``{event_id}`` percent-encoded in the path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.base import Page, Schema
+from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+from airflow_assets.schemas.lineage import (
+    Graph,
+    LineageEvent,
+    RecordResult,
+    StateCorrection,
+    TaskRunRecord,
+    Usage,
+)
+from airflow_assets.schemas.queries import (
+    AssetQuery,
+    Batch,
+    BatchResult,
+    DependencyQuery,
+    EventQuery,
+    FacetQuery,
+    FacetResult,
+    HistoryQuery,
+    LineageQuery,
+    UsageQuery,
+)
+from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
+
+API_PREFIX = "/airflow_assets/api/v1"
+
+
+class Action(str, Enum):
+    """What a caller needs to be allowed to do; docs/permissions.md maps them onto Airflow's managers."""
+
+    LIST = "LIST"
+    VIEW = "VIEW"
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    LOCK = "LOCK"
+    UNLOCK = "UNLOCK"
+    RECORD = "RECORD"
+    """Only task instances record what they did."""
+
+
+class GetOptions(Schema):
+    include_deleted: bool = False
+
+
+class UpsertResult(Schema):
+    asset: Asset
+    created: bool
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation. ``writes`` tells whether a repeat after a lost answer must be safe to send.
+
+    :param idempotent: a repeat has no further effect, so the client may retry it after a lost answer.
+    """
+
+    name: str
+    method: str
+    path: str
+    action: Action
+    response: Any
+    body: type[Schema] | None = None
+    query: type[Schema] | None = None
+    idempotent: bool = True
+    status: int = 200
+
+
+OPERATIONS: dict[str, Operation] = {
+    operation.name: operation
+    for operation in (
+        Operation("search_assets", "GET", "/assets", Action.LIST, Page[Asset], query=AssetQuery),
+        Operation(
+            "create_asset", "POST", "/assets", Action.CREATE, Asset, body=AssetInput, idempotent=False, status=201
+        ),
+        Operation("get_asset", "GET", "/assets/{asset_id}", Action.VIEW, Asset, query=GetOptions),
+        Operation("update_asset", "PUT", "/assets/{asset_id}", Action.UPDATE, Asset, body=AssetUpdate),
+        Operation(
+            "delete_asset", "DELETE", "/assets/{asset_id}", Action.DELETE, None, idempotent=False, status=204
+        ),
+        Operation("upsert_asset", "POST", "/upsert", Action.UPDATE, UpsertResult, body=AssetInput),
+        Operation("rename_asset", "POST", "/rename", Action.UPDATE, Asset, body=Rename),
+        Operation("query_assets", "POST", "/search", Action.LIST, Page[Asset], body=AssetQuery),
+        Operation("facets", "POST", "/facets", Action.LIST, FacetResult, body=FacetQuery),
+        Operation("batch", "POST", "/batch", Action.UPDATE, BatchResult, body=Batch, idempotent=False),
+        Operation("record_task_run", "POST", "/record", Action.RECORD, RecordResult, body=TaskRunRecord),
+        Operation("correct_state", "POST", "/record/state", Action.RECORD, RecordResult, body=StateCorrection),
+        Operation("list_events", "GET", "/events", Action.LIST, Page[Event], query=EventQuery),
+        Operation("get_event", "GET", "/events/{event_id}", Action.VIEW, Event),
+        Operation("replay_event", "POST", "/replay", Action.UPDATE, ReplayResult, body=Replay),
+        Operation("list_history", "GET", "/history", Action.VIEW, Page[Change], query=HistoryQuery),
+        Operation("list_usages", "GET", "/usages", Action.LIST, Page[Usage], query=UsageQuery),
+        Operation("list_lineage", "GET", "/lineage", Action.LIST, Page[LineageEvent], query=LineageQuery),
+        Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),
+        Operation("export_rows", "GET", "/export", Action.LIST, Page[ExportRow], query=ExportQuery),
+        Operation("import_rows", "POST", "/import", Action.CREATE, ImportResult, body=ImportRequest),
+    )
+}
