@@ -31,9 +31,8 @@ print((between - started) * 1e3, (time.perf_counter() - between) * 1e3)
 def measure(home: str) -> tuple[float, float]:
     """Milliseconds of `import airflow.sdk`, and of our import after it, in a fresh interpreter."""
     env = {**os.environ, "AIRFLOW_HOME": home, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", TWO_STEPS], env=env, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", TWO_STEPS]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"The imports failed with {done.returncode}:\n{done.stderr[-2000:]}")
     first, second = done.stdout.split()
