@@ -1,7 +1,8 @@
 """`python -m benchmarks.record`: recording task runs in process, beside Dagster and Airflow.
 
 A record is one durable commit on every side, on one PostgreSQL server: 2,000 of them over 200 assets with
-three metadata keys. Ours does more in it: lineage, usage, graph edge, merge of the metadata and its index rows, the event with its diff.
+three metadata keys. Ours does more in it: lineage, usage, graph edge, merge of the metadata and its index
+rows, the event with its diff.
 """
 
 from __future__ import annotations
@@ -119,8 +120,9 @@ def measure(report: Report, server: PostgresServer, sides: dict[str, Side], coun
     limit = Bound(4, at_least=False, of_ratio=False)
     report.rows.append(Row("statements a record", airflow, peer, ours, "", (limit,)))
     report.notes.append(
-        f"commits a record, from the server's log: ours {counted['ours'][1]:g}, Airflow "
-        f"{counted['airflow'][1]:g} (Dagster runs {counted['dagster'][0]:g} statements a record, each committing by itself)"
+        f"commits a record, from the server's log: ours {counted['ours'][1]:g}, "
+        f"Airflow {counted['airflow'][1]:g}; Dagster runs {counted['dagster'][0]:g} statements a record, "
+        "each committing by itself"
     )
     report.facts["PostgreSQL"] = f"{server.version}, fsync on, synchronous_commit on"
     report.facts["records a round"] = str(count)
