@@ -1,0 +1,106 @@
+# Two commands on a fresh machine with Python 3.10+, git and make:
+#   make demo    the main job on a real Airflow, in a few minutes
+#   make test    every test ring
+# All that is made lives in .build/. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+BUILD := .build
+PYTHON ?= python3
+VENV := $(BUILD)/venv
+OLDEST_VENV := $(BUILD)/venv-oldest
+UV := $(BUILD)/bootstrap/bin/uv
+RUN := $(VENV)/bin/python
+OLDEST_RUN := $(OLDEST_VENV)/bin/python
+PYTEST_ARGS ?=
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+
+# Trust what the machine trusts (mirrors behind a company's own authority), never fetch a Python, and build our own
+# wheel with the pinned build tools.
+export UV_SYSTEM_CERTS ?= 1
+export UV_PYTHON_DOWNLOADS ?= never
+export UV_BUILD_CONSTRAINT ?= constraints/dev.txt
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+# Airflow's home of whatever is run from here; tests and the demo make their own below it.
+export AIRFLOW_HOME := $(abspath $(BUILD))/airflow_home
+# Someone's PYTHONPATH would shadow the pinned packages.
+unexport PYTHONPATH
+
+$(UV): constraints/dev.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 10) or sys.exit("Python 3.10 or newer is needed, this is %d.%d: make PYTHON=/path/to/python3" % v[:2])'
+	$(PYTHON) -m venv $(BUILD)/bootstrap
+	$(BUILD)/bootstrap/bin/python -m pip install --quiet --constraint constraints/dev.txt uv
+	@touch $@
+
+$(VENV)/.ready: $(UV) constraints/dev.txt pyproject.toml
+	$(UV) venv --quiet --clear --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+	$(UV) pip install --quiet --compile-bytecode --python $(RUN) --constraint constraints/dev.txt \
+	  --group dev --editable '.[openlineage,ion,parquet,docker]'
+	@touch $@
+
+$(OLDEST_VENV)/.ready: $(UV) constraints/oldest.txt pyproject.toml scripts/find_python.sh
+	$(UV) venv --quiet --clear --python "$$(bash scripts/find_python.sh 3.10 $(PYTHON))" $(OLDEST_VENV)
+	$(UV) pip install --quiet --compile-bytecode --python $(OLDEST_RUN) --constraint constraints/oldest.txt \
+	  --group test --editable '.[openlineage,ion,parquet]'
+	@touch $@
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.PHONY: env
+env: $(VENV)/.ready ## make the environment that everything below runs in
+
+.PHONY: demo serve
+demo: $(VENV)/.ready ## run the main job on a real Airflow and print what happened
+	$(RUN) -m scripts.demo $(DEMO_ARGS)
+serve: $(VENV)/.ready ## the demo's Airflow, kept running; prints address and login
+	$(RUN) -m scripts.demo --serve $(DEMO_ARGS)
+
+RINGS := test-unit test-catalogue test-airflow test-faults
+.PHONY: test $(RINGS) test-oldest
+test: $(RINGS) ## every test ring
+test-unit: $(VENV)/.ready ## no server, no Airflow process
+	$(RUN) -m pytest tests/unit $(PYTEST_ARGS)
+test-catalogue: $(VENV)/.ready ## the catalogue on SQLite, PostgreSQL and MariaDB
+	$(RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
+test-airflow: $(VENV)/.ready ## a real Airflow
+	$(RUN) -m pytest tests/airflow $(PYTEST_ARGS)
+test-faults: $(VENV)/.ready ## a real Airflow whose parts are killed, paused, doubled
+	$(RUN) -m pytest tests/faults $(PYTEST_ARGS)
+test-oldest: $(OLDEST_VENV)/.ready ## the catalogue ring and a smoke test on the oldest supported Airflow
+	@$(OLDEST_RUN) scripts/say_versions.py "oldest supported"
+	$(OLDEST_RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
+	$(OLDEST_RUN) -m pytest tests/airflow -m smoke $(PYTEST_ARGS)
+
+.PHONY: lint format
+lint: $(VENV)/.ready ## ruff, formatting, mypy, the direction of imports
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	PYTHONPATH=. $(VENV)/bin/lint-imports --config setup.cfg --no-cache
+format: $(VENV)/.ready ## rewrite the code as lint wants it, where that is mechanical
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+.PHONY: bench
+bench: $(VENV)/.ready ## the benchmarks against the peers (BENCH_ARGS chooses)
+	$(RUN) -m benchmarks $(BENCH_ARGS)
+
+.PHONY: docs-check
+docs-check: $(VENV)/.ready ## links resolve, Python blocks compile
+	$(RUN) -m scripts.docs_check
+
+.PHONY: constraints
+constraints: $(UV) ## resolve the constraints anew
+	UV=$(UV) UV_BUILD_CONSTRAINT= $(PYTHON) scripts/make_constraints.py
+
+.PHONY: clean
+clean: ## remove all that was made
+	rm -rf $(BUILD) dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(BUILD)/*' -type d -prune -exec rm -rf {} +
