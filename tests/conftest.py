@@ -18,7 +18,7 @@ os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "False")
 os.environ.setdefault("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", f"sqlite:///{_HOME}/airflow.db")
 
-from tests.support.databases import BACKENDS, DatabaseMissing, Databases, allowed_missing  # noqa: E402
+from tests.support.databases import BACKENDS, DatabaseMissingError, Databases, allowed_missing  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def make_database(databases: Databases, backend: str) -> str:
     """A new empty database's URL; skips only what `ALLOW_MISSING` names, else a missing server is an error."""
     try:
         return databases.server(backend).create_database()
-    except DatabaseMissing as missing:
+    except DatabaseMissingError as missing:
         if backend in allowed_missing():
             pytest.skip(f"ALLOW_MISSING={backend}: {missing}")
         raise

@@ -6,10 +6,10 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tests.support.mariadb import MariadbServer
-from tests.support.postgres import DatabaseMissing, PostgresServer
+from tests.support.postgres import DatabaseMissingError, PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ class SqliteFiles:
 class Databases:
     """Starts each server when first asked for it, and stops all."""
 
-    factories: dict[str, Callable[[], Server]] = {
+    factories: ClassVar[dict[str, Callable[[], Server]]] = {
         "sqlite": SqliteFiles,
         "postgres": PostgresServer,
         "mariadb": MariadbServer,
@@ -64,7 +64,7 @@ class Databases:
         """The running server of one of `BACKENDS`.
 
         Raises:
-            DatabaseMissing: if no program for it can be had.
+            DatabaseMissingError: if no program for it can be had.
         """
         if backend not in self._running:
             server = self.factories[backend]()
@@ -92,4 +92,4 @@ def allowed_missing() -> frozenset[str]:
     return frozenset(names)
 
 
-__all__ = ["BACKENDS", "DatabaseMissing", "Databases", "allowed_missing"]
+__all__ = ["BACKENDS", "DatabaseMissingError", "Databases", "allowed_missing"]

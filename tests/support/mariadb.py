@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.support.postgres import DatabaseMissing
+from tests.support.postgres import DatabaseMissingError
 from tests.support.processes import die_with_parent, tail, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def find_base() -> Path:
 
 def _unpack(target: Path) -> None:
     if not shutil.which("apt-get"):
-        raise DatabaseMissing(
+        raise DatabaseMissingError(
             "MariaDB: no /usr/sbin/mariadbd and no apt-get to download it with; install MariaDB 10.6 or newer, or set "
             "ALLOW_MISSING=mariadb"
         )
@@ -45,7 +45,7 @@ def _unpack(target: Path) -> None:
         ["apt-get", "download", "-q", *names], cwd=target, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise DatabaseMissing(
+        raise DatabaseMissingError(
             f"MariaDB: apt-get download {' '.join(names)} failed: {done.stderr.strip()[-500:]}; run `apt-get update` "
             "first, install MariaDB, or set ALLOW_MISSING=mariadb"
         )

