@@ -6,7 +6,9 @@
     ├── InvalidRequest               422  a value breaks a rule; names field, limit and value
     │   ├── InvalidAsset             422  an asset's id, type, metadata ... breaks a rule
     │   ├── InvalidQuery             422  a filter or metadata query cannot be understood
-    │   └── InvalidCursor            400  a page cursor was not made by this catalogue
+    │   ├── InvalidCursor            400  a page cursor was not made by this catalogue
+    │   ├── MethodNotAllowed         405  the address exists, with another HTTP method
+    │   └── RequestTooLarge          413  the body is larger than the API reads
     ├── NotAuthenticated             401  no credentials, or credentials that are not valid
     ├── NotPermitted                 403  the caller may not do this
     │   └── NamespaceNotAllowed      403  the namespace is closed to the caller
@@ -81,6 +83,14 @@ class InvalidQuery(InvalidRequest):
 
 class InvalidCursor(InvalidRequest):
     code, title, status = "invalid-cursor", "Invalid cursor", 400
+
+
+class MethodNotAllowed(InvalidRequest):
+    code, title, status = "method-not-allowed", "Method not allowed", 405
+
+
+class RequestTooLarge(InvalidRequest):
+    code, title, status = "request-too-large", "Request too large", 413
 
 
 class NotAuthenticated(AssetCatalogError):

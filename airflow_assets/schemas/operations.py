@@ -38,7 +38,9 @@ from airflow_assets.schemas.queries import (
 )
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
 
-API_PREFIX = "/airflow_assets/api/v1"
+MOUNT = "/airflow_assets"
+"""Where the plugin mounts the API in Airflow's API server."""
+API_PREFIX = MOUNT + "/api/v1"
 
 
 class Action(str, Enum):
