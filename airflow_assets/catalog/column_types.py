@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, DateTime, Integer, LargeBinary, String, Text
 from sqlalchemy.dialects import mysql, postgresql, sqlite
-from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
 
 BigId = BigInteger().with_variant(Integer, "sqlite")
 """A 64-bit integer that SQLite can number by itself."""
@@ -38,13 +40,15 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that keeps microseconds there."""
         if dialect.name in {"mysql", "mariadb"}:
-            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))  # type: ignore[no-untyped-call]
         if dialect.name == "sqlite":
             return dialect.type_descriptor(sqlite.DATETIME())
         return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return the time in UTC, as the driver wants it."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -52,7 +56,12 @@ class UtcDateTime(TypeDecorator[datetime]):
         value = value.astimezone(timezone.utc)
         return value if dialect.name == "postgresql" else value.replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(
+        self,
+        value: datetime | None,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> datetime | None:
+        """Return the time as an aware one in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)

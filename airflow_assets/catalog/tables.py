@@ -1,11 +1,13 @@
 """The tables, as SQLAlchemy Core. The migrations make exactly these (a test compares).
 
-Rows refer to an asset by ``asset_pk``, a number that survives renames. Its public identity is ``asset_key``, the
-SHA-256 of tenant and id (:func:`airflow_assets.schemas.rules.identity`). ``id_sort`` is the first 255 bytes of the
-id in UTF-8: byte order is code-point order on every database, and 255 bytes fit every index.
+Rows refer to an asset by ``asset_pk``, a number that survives renames. Its public identity is ``asset_key``,
+the SHA-256 of tenant and id (:func:`airflow_assets.schemas.rules.identity`). ``id_sort`` is the first 255 bytes
+of the id in UTF-8: byte order is code-point order on every database, and 255 bytes fit every index.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -38,8 +40,11 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-_OPTIONS = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin", "mysql_row_format": "DYNAMIC",
-            "mariadb_charset": "utf8mb4", "mariadb_collate": "utf8mb4_bin", "mariadb_row_format": "DYNAMIC"}  # fmt: skip
+_OPTIONS: dict[str, Any] = {
+    f"{dialect}_{option}": value
+    for dialect in ("mysql", "mariadb")
+    for option, value in (("charset", "utf8mb4"), ("collate", "utf8mb4_bin"), ("row_format", "DYNAMIC"))
+}
 
 asset = Table(
     PREFIX + "asset",
@@ -93,8 +98,8 @@ metadata_value = Table(
     **_OPTIONS,
 )
 """One row per top-level metadata key. ``tag``: n(ull) b(ool) d (number) s(tring) a(rray) o(bject).
-``value_sort``: bytes whose order is the value's order (first 255); ``value_rest``: the whole bytes where they are
-longer, else null; ``value_hash``: of tag and canonical value, so equality is exact."""
+``value_sort``: bytes whose order is the value's order (first 255); ``value_rest``: the whole bytes where they
+are longer, else null; ``value_hash``: of tag and canonical value, so equality is exact."""
 
 event = Table(
     PREFIX + "event",
@@ -143,7 +148,7 @@ lineage = Table(
     Index("ix_airflow_assets_lineage_created", "created"),
     **_OPTIONS,
 )
-"""One row per bundle of one try; ``record_key`` is the SHA-256 of the try, so a repeat finds its first record."""
+"""One row per bundle of one try; ``record_key`` is the SHA-256 of the try: a repeat finds its first record."""
 
 usage = Table(
     PREFIX + "usage",
@@ -172,8 +177,9 @@ edge = Table(
     Index("ix_airflow_assets_edge_target", "target_pk", "source_pk"),
     **_OPTIONS,
 )
-"""The distinct edges of the graph: asset -> asset of one bundle through one task. ``source_pk`` 0: the task only
-writes the target; ``target_pk`` 0: the task only reads the source. ``last_seen`` moves at most once an hour."""
+"""The distinct edges of the graph: asset -> asset of one bundle through one task. ``source_pk`` 0: the task
+only writes the target; ``target_pk`` 0: the task only reads the source. ``last_seen`` moves at most once an
+hour."""
 
 sequence = Table(
     PREFIX + "sequence",
@@ -182,7 +188,7 @@ sequence = Table(
     Column("value", BigInteger, nullable=False),
     **_OPTIONS,
 )
-"""One row, ``log``: the last number given to an event or a lineage row. Taken as the last step of a transaction."""
+"""One row, ``log``: the last number given to an event or a lineage row, taken as a transaction's last step."""
 
 consumer = Table(
     PREFIX + "consumer",

@@ -1,8 +1,8 @@
 """One JSON value as database columns: bytes whose order is the value's order, and a hash for exact equality.
 
 Both are the same on every database, so a comparison never depends on a collation, on a JSON function or on
-how a driver reads numbers. Two values are *equal* when tag and :func:`value_hash` are: ``1`` equals ``1.0``, and
-``true``, ``1`` and ``"1"`` are three values; objects compare without regard to the order of their keys.
+how a driver reads numbers. Two values are *equal* when tag and :func:`value_hash` are: ``1`` equals ``1.0``,
+and ``true``, ``1`` and ``"1"`` are three values; objects compare without regard to the order of their keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def sort_bytes(value: Any) -> bytes:
 
     Numbers: as exact decimals of any size; a float counts as its shortest text (``0.1`` is one tenth). Texts:
     their UTF-8, so by code point. Arrays: the distinct hashes of the elements, 16 bytes each and sorted, so
-    that "contains" is a search for :func:`value_hash` of an element. Objects and null have no order: no bytes.
+    that "contains" is a search for :func:`value_hash` of an element. Objects and null have no order and no
+    bytes.
     """
     kind = tag(value)
     if kind == TEXT:
@@ -112,7 +113,7 @@ def _number_bytes(value: Any) -> bytes:
     """Sign, decimal exponent, digits in pairs; a negative number is the complement of its opposite.
 
     The value is ``0.d1d2d3... * 10**exponent`` with ``d1 != 0`` and no trailing zeros, so a number whose
-    digits begin another's is the smaller one, as memcmp has it. The complement needs an end mark to keep that.
+    digits begin another's is the smaller one, as memcmp has it. The complement needs an end mark for that.
     """
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number:
