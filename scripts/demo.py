@@ -1,0 +1,198 @@
+"""The main job on a real Airflow: `make demo` runs it and says what happened, `make serve` keeps it running.
+
+Exit status 0 when every step is shown, 1 with the failing step otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scripts.demo_report import print_report
+from tests.support.airflow_process import AirflowProcess
+
+ROOT = Path(__file__).resolve().parents[1]
+API = "/airflow_assets/api/v1"
+DAGS = ("demo_load_weather", "demo_weather_report", "demo_burst", "demo_failing", "demo_catalogue")
+BURST = 100
+
+
+@dataclass
+class Demo:
+    """What the steps share: the running Airflow, and what one step learned that a later one checks."""
+
+    airflow: AirflowProcess
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, dag_id: str, state: str = "success") -> str:
+        """Start a run by hand, wait for its end and return its id."""
+        run_id: str = self.airflow.trigger_dag(dag_id)["dag_run_id"]
+        self.airflow.wait_for_run(dag_id, run_id, state, timeout=120)
+        return run_id
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Ask the catalogue's API."""
+        return self.airflow.api("GET", API + path, params=query)
+
+    def ended_runs(self, dag_id: str, count: int, timeout: float) -> list[dict[str, Any]]:
+        """Wait until the Dag has ``count`` runs that have all ended, and return them."""
+
+        def ended() -> list[dict[str, Any]] | None:
+            runs = self.airflow.runs(dag_id)
+            over = [run for run in runs if run["state"] in ("success", "failed")]
+            return runs if len(over) == len(runs) >= count else None
+
+        runs: list[dict[str, Any]] = self.airflow.wait_until(ended, timeout, f"{count} runs of {dag_id}")
+        return runs
+
+
+def expect(condition: object, what: str) -> None:
+    """Raise an AssertionError that says what was expected; works under ``python -O`` too."""
+    if not condition:
+        raise AssertionError(what)
+
+
+def parse(demo: Demo) -> str:
+    for dag_id in DAGS:
+        demo.airflow.unpause(dag_id)
+    return f"{len(DAGS)} Dags parsed and unpaused"
+
+
+def load(demo: Demo) -> str:
+    demo.run("demo_load_weather")
+    asset = demo.get("/assets/weather.daily")
+    expect(asset["metadata"]["rows"] == "1461", f"weather.daily should have 1461 rows: {asset}")
+    expect(asset["type"] == "airflow_assets.types.Table", f"weather.daily should be a Table: {asset}")
+    return f"1461 days of weather in DuckDB; weather.daily is owned by {asset['metadata']['owner']}"
+
+
+def follow(demo: Demo) -> str:
+    demo.ended_runs("demo_weather_report", 1, timeout=90)
+    demo.run("demo_load_weather")
+    runs = demo.ended_runs("demo_weather_report", 2, timeout=90)
+    events = demo.get("/events", assetId="weather.daily", events=["CREATED", "UPDATED"])["items"]
+    expect([event["event"] for event in events] == ["CREATED", "UPDATED"], f"two loads, two events: {events}")
+    wanted = {f"asset_event__{event['id']}" for event in events}
+    expect({run["dag_run_id"] for run in runs} == wanted, f"one run for each event: {runs}")
+    expect(all(run["state"] == "success" for run in runs), f"every report should succeed: {runs}")
+    return "2 loads, 2 events (CREATED, UPDATED), 2 reports"
+
+
+def burst(demo: Demo) -> str:
+    items = [
+        {
+            "action": "upsert",
+            "asset": {
+                "id": f"burst.{n:03}",
+                "type": "airflow_assets.types.File",
+                "namespace": "demo.burst",
+                "metadata": {"number": n},
+            },
+        }
+        for n in range(BURST)
+    ]
+    answer = demo.airflow.api("POST", f"{API}/batch", json={"items": items})
+    expect(all(item["status"] < 300 for item in answer["items"]), f"the batch should be stored: {answer}")
+    runs = demo.ended_runs("demo_burst", BURST, timeout=240)
+    expect(len(runs) == BURST, f"exactly {BURST} runs, not {len(runs)}")
+    expect(all(run["state"] == "success" for run in runs), "every run of the burst should succeed")
+    numbers = sorted(demo.airflow.xcom("demo_burst", run["dag_run_id"], "handle") for run in runs)
+    expect(numbers == list(range(BURST)), f"each run has its own payload: {numbers}")
+    return f"{BURST} events in one request, {BURST} successful runs, {BURST} different payloads"
+
+
+def fail(demo: Demo) -> str:
+    before = demo.get("/assets/weather.daily")
+    run_id = demo.run("demo_failing", "failed")
+    lineage = demo.get("/lineage", dagId="demo_failing", runId=run_id)["items"]
+    expect(len(lineage) == 1 and lineage[0]["state"] == "failed", f"one lineage event, failed: {lineage}")
+    expect(demo.get("/assets/weather.daily") == before, "the failed task should not touch weather.daily")
+    return "the task failed: its lineage is there, weather.daily is as it was"
+
+
+def operate(demo: Demo) -> str:
+    run_id = demo.run("demo_catalogue")
+    found = demo.airflow.xcom("demo_catalogue", run_id, "check")
+    expect(found == ["demo.customers"], f"List should have found demo.customers: {found}")
+    gone = demo.get("/assets/demo.customers", includeDeleted=True)
+    expect(gone["deleted"], f"demo.customers should be deleted: {gone}")
+    return "Set, List, Delete and assets() in a template"
+
+
+def trace(demo: Demo) -> str:
+    graph = demo.get("/dependencies", assetId="weather.monthly", direction="upstream", depth=5)
+    ids = {node["id"] for node in graph["nodes"]}
+    wanted = {"vega.seattle-weather", "weather.daily", "weather.monthly"}
+    expect(wanted <= ids, f"the way from the source to weather.monthly: {ids}")
+    return "vega.seattle-weather -> weather.daily -> weather.monthly"
+
+
+def shell(demo: Demo) -> str:
+    out = demo.airflow.cli("assets-catalog", "list", "--namespace", "demo.weather", "--output", "plain").stdout
+    expect("weather.daily" in out and "weather.monthly" in out, f"the command line should list both: {out}")
+    demo.airflow.cli("assets-catalog", "doctor")
+    return "airflow assets-catalog list, doctor: no problem found"
+
+
+STEPS: tuple[tuple[str, Callable[[Demo], str]], ...] = (
+    ("the Dags are there", parse),
+    ("a producer loads real data and describes it", load),
+    ("a consumer starts once for each event", follow),
+    ("a burst of events", burst),
+    ("a task fails", fail),
+    ("the operators", operate),
+    ("lineage", trace),
+    ("the command line", shell),
+)
+
+
+def play(demo: Demo) -> int:
+    """Run the steps, print a line for each and the report, and return how many were shown."""
+    for number, (title, step) in enumerate(STEPS, 1):
+        begun = time.monotonic()
+        try:
+            outcome = step(demo)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong is this step's outcome; the demo reports it
+            print(f"[{number}/{len(STEPS)}] FAILED {title}: {error}", flush=True)
+            print(demo.airflow.log_tails(), file=sys.stderr)
+            return number - 1
+        print(f"[{number}/{len(STEPS)}] {title}: {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
+    print_report(demo.get)
+    return len(STEPS)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--serve", action="store_true", help="keep Airflow running until Ctrl-C")
+    options.add_argument("--home", type=Path, default=ROOT / ".build" / "demo", help="made anew each time")
+    arguments = options.parse_args()
+    home = arguments.home.resolve()
+    shutil.rmtree(home, ignore_errors=True)
+    duckdb = {"AIRFLOW_ASSETS_DEMO_DUCKDB": str(home / "weather.duckdb")}
+    print("starting Airflow ...", flush=True)
+    with AirflowProcess(home=home, dags=ROOT / "dags_examples", env=duckdb) as airflow:
+        shown = play(Demo(airflow))
+        if arguments.serve:
+            print(f"Airflow serves {airflow.base_url} (user admin, password admin) until Ctrl-C", flush=True)
+            wait_for_interrupt()
+    print(f"demo: {shown} of {len(STEPS)} steps ok", flush=True)
+    return 0 if shown == len(STEPS) else 1
+
+
+def wait_for_interrupt() -> None:
+    """Return when the user presses Ctrl-C."""
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

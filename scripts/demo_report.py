@@ -1,0 +1,50 @@
+"""The tables that the demo prints at its end: read from the catalogue's API, like any other client would."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_report(get: Callable[..., Any]) -> None:
+    """Print assets, events, runs started by events and lineage. ``get(path, **query)`` asks the API."""
+    console = Console(width=110)
+    assets = get("/assets", limit=1000)["items"]
+    named = [asset for asset in assets if asset["namespace"] != "demo.burst"]
+    table = Table("id", "type", "namespace", "owner", "rows", title=f"{len(assets)} assets", title_justify="left")
+    for asset in named:
+        facts = asset["metadata"]
+        kind = asset["type"].rpartition(".")[2]
+        table.add_row(asset["id"], kind, asset["namespace"] or "", facts.get("owner", ""), facts.get("rows", ""))
+    table.add_row(f"... and {len(assets) - len(named)} in demo.burst")
+    console.print(table)
+    console.print(_events(get))
+    console.print(_lineage(get))
+
+
+def _events(get: Callable[..., Any]) -> Table:
+    counted: Counter[tuple[str, str]] = Counter()
+    cursor: str | None = None
+    while True:
+        page = get("/events", limit=1000, **({"cursor": cursor} if cursor else {}))
+        counted.update((event["asset"]["namespace"] or "", event["event"]) for event in page["items"])
+        cursor = page["nextCursor"]
+        if cursor is None:
+            break
+    table = Table("namespace", "event", "count", title=f"{counted.total()} events", title_justify="left")
+    for (namespace, event), count in sorted(counted.items()):
+        table.add_row(namespace, event, str(count))
+    return table
+
+
+def _lineage(get: Callable[..., Any]) -> Table:
+    table = Table("task", "run", "state", "read", "wrote", title="lineage", title_justify="left")
+    for entry in get("/lineage", limit=20)["items"]:
+        task = entry["task"]
+        reads, writes = (", ".join(ref["id"] for ref in entry[side]) for side in ("inputs", "outputs"))
+        table.add_row(f"{task['dagId']}.{task['taskId']}", task["runId"][:28], entry["state"], reads, writes)
+    return table
