@@ -36,7 +36,7 @@ _SUBJECT = re.compile(r"(ti|trigger|parse):(.+)", re.DOTALL)
 class Claims(Schema):
     """What a managed token says about its bearer, beside ``aud``, ``iat`` and ``exp``.
 
-    :param sub: ``ti:<task instance uuid>``, ``trigger:<id>`` or ``parse:<bundle>``. The rest is set for ``ti:``.
+    :param sub: ``ti:<task instance uuid>``, ``trigger:<id>`` or ``parse:<file>``; the rest is for ``ti:``.
 
     In the token the names are camelCase, as everywhere in JSON: :meth:`to_json`, ``Claims.model_validate``.
     """

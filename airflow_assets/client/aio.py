@@ -1,0 +1,215 @@
+"""The client for coroutines; made from ``base.py`` by ``python -m scripts.make_async_client``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
+from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
+from airflow_assets.schemas.transfer import ExportQuery
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from airflow_assets.client.choose import AsyncTransport
+    from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
+    from airflow_assets.schemas.base import Page, Schema
+    from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.lineage import (
+        Graph,
+        LineageEvent,
+        RecordResult,
+        StateCorrection,
+        TaskRunRecord,
+        Usage,
+    )
+    from airflow_assets.schemas.queries import (
+        Batch,
+        BatchResult,
+        DependencyQuery,
+        FacetQuery,
+        FacetResult,
+        HistoryQuery,
+    )
+    from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
+
+_Query = TypeVar("_Query", bound="Schema")
+_Item = TypeVar("_Item")
+
+
+class AsyncCatalogClient:
+    """The catalogue, whichever way it is reached; :func:`airflow_assets.client.get_async_client` makes one.
+
+    Every method raises the errors of :mod:`airflow_assets.exceptions`: ``InvalidRequest`` and its kin for a
+    value that breaks a rule, ``NotPermitted``, ``CatalogUnavailable``, and those its own text names.
+    Arguments are checked when their models are made, before anything is sent. A client may be used from
+    several tasks of its event loop.
+    """
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def search_assets(self, query: AssetQuery | None = None) -> Page[Asset]:
+        """Return one page of assets by a GET; `query_assets` also takes filters too long for an address."""
+        return cast("Page[Asset]", await self._call("search_assets", query or AssetQuery()))
+
+    async def query_assets(self, query: AssetQuery | None = None) -> Page[Asset]:
+        """Return one page of assets; the filter may be of any length.
+
+        >>> (await client.query_assets(AssetQuery(namespace="company.data", sort="-updated", limit=10))).items
+        """
+        return cast("Page[Asset]", await self._call("query_assets", query or AssetQuery()))
+
+    async def iter_assets(self, query: AssetQuery | None = None) -> AsyncIterator[Asset]:
+        """Go through all matching assets, in pages of ``query.limit``."""
+        async for item in self._walk(self.query_assets, query or AssetQuery()):
+            yield item
+
+    async def create_asset(self, asset: AssetInput) -> Asset:
+        """Create an asset; its type is required.
+
+        :raises AssetAlreadyExists: the id is taken.
+        """
+        return cast("Asset", await self._call("create_asset", asset))
+
+    async def get_asset(self, asset_id: str, *, include_deleted: bool = False) -> Asset:
+        """Return one asset by its id or a former id.
+
+        :raises AssetNotFound: there is none, or it is deleted and ``include_deleted`` is not set.
+        """
+        options = GetOptions(include_deleted=include_deleted)
+        return cast("Asset", await self._call("get_asset", options, asset_id))
+
+    async def update_asset(self, asset_id: str, changes: AssetUpdate) -> Asset:
+        """Change the given members of an existing asset; metadata is merged, a null removes its key.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds it.
+        """
+        return cast("Asset", await self._call("update_asset", changes, asset_id))
+
+    async def delete_asset(self, asset_id: str) -> None:
+        """Delete an asset so that it can still be read with ``include_deleted``.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds it.
+        """
+        await self._call("delete_asset", None, asset_id)
+
+    async def upsert_asset(self, asset: AssetInput) -> UpsertResult:
+        """Create the asset, or update it with the members that are given.
+
+        :raises AssetLocked: somebody else holds it.
+        """
+        return cast("UpsertResult", await self._call("upsert_asset", asset))
+
+    async def rename_asset(self, rename: Rename) -> Asset:
+        """Give an asset a new id; history and lineage stay, and the old id still finds it.
+
+        :raises AssetNotFound: there is no asset of the old id.
+        :raises Conflict: the new id is taken.
+        """
+        return cast("Asset", await self._call("rename_asset", rename))
+
+    async def facets(self, query: FacetQuery) -> FacetResult:
+        """Count assets by type, namespace or a metadata key.
+
+        >>> await client.facets(FacetQuery(facets=["type", "metadata.owner"]))
+        """
+        return cast("FacetResult", await self._call("facets", query))
+
+    async def batch(self, batch: Batch) -> BatchResult:
+        """Carry out up to 1,000 writes; each succeeds or fails by itself, see the status of its item."""
+        return cast("BatchResult", await self._call("batch", batch))
+
+    async def record_task_run(self, record: TaskRunRecord) -> RecordResult:
+        """Record what one try of a task read and wrote; a repeat does nothing."""
+        return cast("RecordResult", await self._call("record_task_run", record))
+
+    async def correct_state(self, correction: StateCorrection) -> RecordResult:
+        """Correct the state of a recorded try which Airflow changed afterwards."""
+        return cast("RecordResult", await self._call("correct_state", correction))
+
+    async def list_events(self, query: EventQuery | None = None) -> Page[Event]:
+        """Return one page of the event log."""
+        return cast("Page[Event]", await self._call("list_events", query or EventQuery()))
+
+    async def iter_events(self, query: EventQuery | None = None) -> AsyncIterator[Event]:
+        """Go through all matching events."""
+        async for item in self._walk(self.list_events, query or EventQuery()):
+            yield item
+
+    async def get_event(self, event_id: str) -> Event:
+        """Return one event with its whole payload.
+
+        :raises EventNotFound: there is none.
+        """
+        return cast("Event", await self._call("get_event", None, event_id))
+
+    async def replay_event(self, replay: Replay) -> ReplayResult:
+        """Start runs for an old event again; the same ``replay_id`` starts them once.
+
+        :raises EventNotFound: there is no such event.
+        """
+        return cast("ReplayResult", await self._call("replay_event", replay))
+
+    async def list_history(self, query: HistoryQuery) -> Page[Change]:
+        """Return one page of an asset's changes, newest first."""
+        return cast("Page[Change]", await self._call("list_history", query))
+
+    async def iter_history(self, query: HistoryQuery) -> AsyncIterator[Change]:
+        """Go through all changes of an asset."""
+        async for item in self._walk(self.list_history, query):
+            yield item
+
+    async def list_usages(self, query: UsageQuery | None = None) -> Page[Usage]:
+        """Return one page of usages (a task run touched an asset), newest first."""
+        return cast("Page[Usage]", await self._call("list_usages", query or UsageQuery()))
+
+    async def iter_usages(self, query: UsageQuery | None = None) -> AsyncIterator[Usage]:
+        """Go through all matching usages."""
+        async for item in self._walk(self.list_usages, query or UsageQuery()):
+            yield item
+
+    async def list_lineage(self, query: LineageQuery | None = None) -> Page[LineageEvent]:
+        """Return one page of lineage events, newest first."""
+        return cast("Page[LineageEvent]", await self._call("list_lineage", query or LineageQuery()))
+
+    async def iter_lineage(self, query: LineageQuery | None = None) -> AsyncIterator[LineageEvent]:
+        """Go through all matching lineage events."""
+        async for item in self._walk(self.list_lineage, query or LineageQuery()):
+            yield item
+
+    async def dependencies(self, query: DependencyQuery) -> Graph:
+        """Return the neighbourhood of an asset.
+
+        :raises AssetNotFound: there is no such asset.
+        """
+        return cast("Graph", await self._call("dependencies", query))
+
+    async def export_rows(self, query: ExportQuery | None = None) -> Page[ExportRow]:
+        """Return one page of an export of the tenant."""
+        return cast("Page[ExportRow]", await self._call("export_rows", query or ExportQuery()))
+
+    async def iter_export(self, query: ExportQuery | None = None) -> AsyncIterator[ExportRow]:
+        """Go through all rows of an export."""
+        async for item in self._walk(self.export_rows, query or ExportQuery()):
+            yield item
+
+    async def import_rows(self, request: ImportRequest) -> ImportResult:
+        """Import up to 1,000 rows of an export; rows that are there already stay as they are."""
+        return cast("ImportResult", await self._call("import_rows", request))
+
+    async def _call(self, name: str, payload: Schema | None, path_id: str | None = None) -> Any:
+        return await self._transport.call(OPERATIONS[name], path_id, payload)
+
+    async def _walk(
+        self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query
+    ) -> AsyncIterator[_Item]:
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await fetch(query)
+            for item in page.items:
+                yield item
+            cursor = page.next_cursor
+            query = query.model_copy(update={"cursor": cursor})

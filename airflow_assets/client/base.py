@@ -1,0 +1,209 @@
+"""The client: a method for each operation of the catalogue.
+
+``aio.py`` is made from this file by ``python -m scripts.make_async_client``; a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
+from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
+from airflow_assets.schemas.transfer import ExportQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from airflow_assets.client.choose import Transport
+    from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
+    from airflow_assets.schemas.base import Page, Schema
+    from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.lineage import (
+        Graph,
+        LineageEvent,
+        RecordResult,
+        StateCorrection,
+        TaskRunRecord,
+        Usage,
+    )
+    from airflow_assets.schemas.queries import (
+        Batch,
+        BatchResult,
+        DependencyQuery,
+        FacetQuery,
+        FacetResult,
+        HistoryQuery,
+    )
+    from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
+
+_Query = TypeVar("_Query", bound="Schema")
+_Item = TypeVar("_Item")
+
+
+class CatalogClient:
+    """The catalogue, whichever way it is reached; :func:`airflow_assets.client.get_client` makes one.
+
+    Every method raises the errors of :mod:`airflow_assets.exceptions`: ``InvalidRequest`` and its kin for a
+    value that breaks a rule, ``NotPermitted``, ``CatalogUnavailable``, and those its own text names.
+    Arguments are checked when their models are made, before anything is sent. A client may be used from
+    several threads and after a fork.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def search_assets(self, query: AssetQuery | None = None) -> Page[Asset]:
+        """Return one page of assets by a GET; `query_assets` also takes filters too long for an address."""
+        return cast("Page[Asset]", self._call("search_assets", query or AssetQuery()))
+
+    def query_assets(self, query: AssetQuery | None = None) -> Page[Asset]:
+        """Return one page of assets; the filter may be of any length.
+
+        >>> client.query_assets(AssetQuery(namespace="company.data", sort="-updated", limit=10)).items
+        """
+        return cast("Page[Asset]", self._call("query_assets", query or AssetQuery()))
+
+    def iter_assets(self, query: AssetQuery | None = None) -> Iterator[Asset]:
+        """Go through all matching assets, in pages of ``query.limit``."""
+        yield from self._walk(self.query_assets, query or AssetQuery())
+
+    def create_asset(self, asset: AssetInput) -> Asset:
+        """Create an asset; its type is required.
+
+        :raises AssetAlreadyExists: the id is taken.
+        """
+        return cast("Asset", self._call("create_asset", asset))
+
+    def get_asset(self, asset_id: str, *, include_deleted: bool = False) -> Asset:
+        """Return one asset by its id or a former id.
+
+        :raises AssetNotFound: there is none, or it is deleted and ``include_deleted`` is not set.
+        """
+        options = GetOptions(include_deleted=include_deleted)
+        return cast("Asset", self._call("get_asset", options, asset_id))
+
+    def update_asset(self, asset_id: str, changes: AssetUpdate) -> Asset:
+        """Change the given members of an existing asset; metadata is merged, a null removes its key.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds it.
+        """
+        return cast("Asset", self._call("update_asset", changes, asset_id))
+
+    def delete_asset(self, asset_id: str) -> None:
+        """Delete an asset so that it can still be read with ``include_deleted``.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds it.
+        """
+        self._call("delete_asset", None, asset_id)
+
+    def upsert_asset(self, asset: AssetInput) -> UpsertResult:
+        """Create the asset, or update it with the members that are given.
+
+        :raises AssetLocked: somebody else holds it.
+        """
+        return cast("UpsertResult", self._call("upsert_asset", asset))
+
+    def rename_asset(self, rename: Rename) -> Asset:
+        """Give an asset a new id; history and lineage stay, and the old id still finds it.
+
+        :raises AssetNotFound: there is no asset of the old id.
+        :raises Conflict: the new id is taken.
+        """
+        return cast("Asset", self._call("rename_asset", rename))
+
+    def facets(self, query: FacetQuery) -> FacetResult:
+        """Count assets by type, namespace or a metadata key.
+
+        >>> client.facets(FacetQuery(facets=["type", "metadata.owner"]))
+        """
+        return cast("FacetResult", self._call("facets", query))
+
+    def batch(self, batch: Batch) -> BatchResult:
+        """Carry out up to 1,000 writes; each succeeds or fails by itself, see the status of its item."""
+        return cast("BatchResult", self._call("batch", batch))
+
+    def record_task_run(self, record: TaskRunRecord) -> RecordResult:
+        """Record what one try of a task read and wrote; a repeat does nothing."""
+        return cast("RecordResult", self._call("record_task_run", record))
+
+    def correct_state(self, correction: StateCorrection) -> RecordResult:
+        """Correct the state of a recorded try which Airflow changed afterwards."""
+        return cast("RecordResult", self._call("correct_state", correction))
+
+    def list_events(self, query: EventQuery | None = None) -> Page[Event]:
+        """Return one page of the event log."""
+        return cast("Page[Event]", self._call("list_events", query or EventQuery()))
+
+    def iter_events(self, query: EventQuery | None = None) -> Iterator[Event]:
+        """Go through all matching events."""
+        yield from self._walk(self.list_events, query or EventQuery())
+
+    def get_event(self, event_id: str) -> Event:
+        """Return one event with its whole payload.
+
+        :raises EventNotFound: there is none.
+        """
+        return cast("Event", self._call("get_event", None, event_id))
+
+    def replay_event(self, replay: Replay) -> ReplayResult:
+        """Start runs for an old event again; the same ``replay_id`` starts them once.
+
+        :raises EventNotFound: there is no such event.
+        """
+        return cast("ReplayResult", self._call("replay_event", replay))
+
+    def list_history(self, query: HistoryQuery) -> Page[Change]:
+        """Return one page of an asset's changes, newest first."""
+        return cast("Page[Change]", self._call("list_history", query))
+
+    def iter_history(self, query: HistoryQuery) -> Iterator[Change]:
+        """Go through all changes of an asset."""
+        yield from self._walk(self.list_history, query)
+
+    def list_usages(self, query: UsageQuery | None = None) -> Page[Usage]:
+        """Return one page of usages (a task run touched an asset), newest first."""
+        return cast("Page[Usage]", self._call("list_usages", query or UsageQuery()))
+
+    def iter_usages(self, query: UsageQuery | None = None) -> Iterator[Usage]:
+        """Go through all matching usages."""
+        yield from self._walk(self.list_usages, query or UsageQuery())
+
+    def list_lineage(self, query: LineageQuery | None = None) -> Page[LineageEvent]:
+        """Return one page of lineage events, newest first."""
+        return cast("Page[LineageEvent]", self._call("list_lineage", query or LineageQuery()))
+
+    def iter_lineage(self, query: LineageQuery | None = None) -> Iterator[LineageEvent]:
+        """Go through all matching lineage events."""
+        yield from self._walk(self.list_lineage, query or LineageQuery())
+
+    def dependencies(self, query: DependencyQuery) -> Graph:
+        """Return the neighbourhood of an asset.
+
+        :raises AssetNotFound: there is no such asset.
+        """
+        return cast("Graph", self._call("dependencies", query))
+
+    def export_rows(self, query: ExportQuery | None = None) -> Page[ExportRow]:
+        """Return one page of an export of the tenant."""
+        return cast("Page[ExportRow]", self._call("export_rows", query or ExportQuery()))
+
+    def iter_export(self, query: ExportQuery | None = None) -> Iterator[ExportRow]:
+        """Go through all rows of an export."""
+        yield from self._walk(self.export_rows, query or ExportQuery())
+
+    def import_rows(self, request: ImportRequest) -> ImportResult:
+        """Import up to 1,000 rows of an export; rows that are there already stay as they are."""
+        return cast("ImportResult", self._call("import_rows", request))
+
+    def _call(self, name: str, payload: Schema | None, path_id: str | None = None) -> Any:
+        return self._transport.call(OPERATIONS[name], path_id, payload)
+
+    def _walk(self, fetch: Callable[[_Query], Page[_Item]], query: _Query) -> Iterator[_Item]:
+        cursor: str | None = ""
+        while cursor is not None:
+            page = fetch(query)
+            yield from page.items
+            cursor = page.next_cursor
+            query = query.model_copy(update={"cursor": cursor})

@@ -1,0 +1,114 @@
+"""Who is running here: the task instance, the trigger or the Dag file that makes a call."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from airflow_assets.exceptions import NotAuthenticated
+from airflow_assets.schemas.credentials import Claims
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from airflow_assets.schemas.actors import Source
+
+_acting: ContextVar[Any] = ContextVar("airflow_assets_acting_as", default=None)
+
+
+@contextmanager
+def acting_as(task_instance: Any) -> Iterator[None]:
+    """Let calls inside the block be made in the name of a task instance (Airflow's ``RuntimeTaskInstance``).
+
+    For code around the body of a task, where Airflow's current context may not be set.
+    """
+    mark = _acting.set(task_instance)
+    try:
+        yield
+    finally:
+        _acting.reset(mark)
+
+
+def current_task_instance() -> Any | None:
+    """Return the task instance that runs here, None outside of a task."""
+    acting = _acting.get()
+    if acting is not None:
+        return acting
+    # Not imported yet means that no task runs in this process: a plain script then stays free of Airflow.
+    contexts = sys.modules.get("airflow.sdk.definitions._internal.contextmanager")
+    if contexts is None:
+        return None
+    from airflow.sdk import get_current_context
+
+    try:
+        return get_current_context().get("ti")
+    except RuntimeError:
+        return None
+
+
+def current_claims() -> Claims:
+    """Return what a managed token must say here.
+
+    :raises NotAuthenticated: neither a task, a trigger nor a Dag file runs here.
+    """
+    task_instance = current_task_instance()
+    if task_instance is not None:
+        return Claims(
+            sub=f"ti:{task_instance.id}",
+            dag_id=task_instance.dag_id,
+            run_id=task_instance.run_id,
+            task_id=task_instance.task_id,
+            map_index=-1 if task_instance.map_index is None else task_instance.map_index,
+            try_number=task_instance.try_number,
+        )
+    trigger_id = _current_trigger()
+    if trigger_id is not None:
+        return Claims(sub=f"trigger:{trigger_id}")
+    if _is_supervised():
+        return Claims(sub=f"parse:{_dag_file()}")
+    raise NotAuthenticated(
+        "The managed credentials are for tasks, triggers and Dag files; this process is none of them.",
+        hint="Log in: give a token, or username and password, as arguments or in an Airflow connection.",
+    )
+
+
+def current_source() -> Source:
+    """Return who writes in process: the task instance that runs here, else the user of the host."""
+    from airflow_assets.schemas.actors import Source, SourceKind
+
+    task_instance = current_task_instance()
+    if task_instance is None:
+        import getpass
+
+        return Source(kind=SourceKind.CLI, user=getpass.getuser())
+    return Source(
+        kind=SourceKind.TASK,
+        dag_id=task_instance.dag_id,
+        run_id=task_instance.run_id,
+        task_id=task_instance.task_id,
+        map_index=-1 if task_instance.map_index is None else task_instance.map_index,
+        try_number=task_instance.try_number,
+        ti_id=str(task_instance.id),
+    )
+
+
+def _current_trigger() -> str | None:
+    """Airflow's trigger runner binds the trigger's id for log lines, in each trigger's own asyncio task."""
+    contextvars = sys.modules.get("structlog.contextvars")
+    bound = contextvars.get_contextvars().get("trigger_id") if contextvars else None
+    return None if bound is None else str(bound)
+
+
+def _is_supervised() -> bool:
+    """Whether this process is a child that talks to an Airflow supervisor."""
+    runner = sys.modules.get("airflow.sdk.execution_time.task_runner")
+    return getattr(runner, "SUPERVISOR_COMMS", None) is not None
+
+
+def _dag_file() -> str:
+    """Name the Dag file being parsed; Airflow does not tell the parsing child's code its bundle."""
+    contexts = sys.modules.get("airflow.sdk.definitions._internal.contextmanager")
+    module = getattr(getattr(contexts, "DagContext", None), "current_autoregister_module_name", None)
+    return str(module or "unknown")

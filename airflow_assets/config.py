@@ -1,0 +1,207 @@
+"""The options of section ``[airflow_assets]``: one typed function each, one table that documents them.
+
+The provider info is made from :data:`OPTIONS`, so Airflow's own configuration reference lists exactly these.
+Nothing is read at import; every function reads the configuration when it is called.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+SECTION = "airflow_assets"
+TASK_AUTHS = ("managed", "user", "off")
+FAILURE_BEHAVIORS = ("FAIL", "WARN", "IGNORE")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: Airflow's type (``boolean``, ``integer``, ``string``), default and description."""
+
+    name: str
+    type: str
+    default: str
+    description: str
+    example: str | None = None
+
+
+OPTIONS = {
+    option.name: option
+    for option in (
+        Option(
+            "enabled",
+            "boolean",
+            "True",
+            "Whether tasks record their assets and the API server runs the catalogue's background jobs.",
+        ),
+        Option(
+            "api_url",
+            "string",
+            "",
+            "Where tasks, triggers and commands outside the server reach the API server. Empty: derived from "
+            "[core] execution_api_server_url, then from [api] base_url.",
+            "https://airflow.example.com",
+        ),
+        Option(
+            "task_auth",
+            "string",
+            "managed",
+            "How tasks prove who they are: managed (a token signed with the secret of the connection "
+            "airflow_assets_default), user (only what the connection's login or token gives), off (no access).",
+        ),
+        Option(
+            "namespaces",
+            "string",
+            "",
+            "Which namespaces and teams may read the assets of a namespace, as JSON. Empty: everybody may read "
+            "all.",
+            '{"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}',
+        ),
+        Option(
+            "asset_failure_behavior",
+            "string",
+            "WARN",
+            "What happens to a task whose assets cannot be rendered or stored: FAIL, WARN or IGNORE.",
+        ),
+        Option(
+            "enable_auto",
+            "boolean",
+            "False",
+            'Whether script lines ::{"assets": ...}:: in the output of tasks are read.',
+        ),
+        Option(
+            "storage_path",
+            "string",
+            "",
+            "Where ListAssetsOperator writes its results with fetch_type STORE: a path or URL that "
+            "ObjectStoragePath opens, which tasks on other hosts can read too. Empty: STORE is refused.",
+            "s3://aws_default@bucket/airflow_assets",
+        ),
+        Option(
+            "client_timeout",
+            "integer",
+            "30",
+            "Seconds a client waits for one answer of the API.",
+        ),
+        Option(
+            "client_patience",
+            "integer",
+            "60",
+            "Seconds a client keeps trying while the API cannot be reached or is overloaded.",
+        ),
+        Option(
+            "max_event_depth",
+            "integer",
+            "20",
+            "How many Dag runs may follow each other, each started by an event of the one before; a longer "
+            "chain is taken for a loop and starts no further run.",
+        ),
+        Option(
+            "max_pending",
+            "integer",
+            "1000",
+            "How many queued runs of one Dag events may pile up; further events wait in the log.",
+        ),
+    )
+}
+
+
+def enabled() -> bool:
+    """Whether this provider does anything at run time; default True."""
+    return _boolean("enabled")
+
+
+def api_url() -> str:
+    """Return the configured address of the API server without a trailing slash, or ``""``."""
+    return _text("api_url").rstrip("/")
+
+
+def task_auth() -> str:
+    """Return ``managed`` (default), ``user`` or ``off``."""
+    return _one_of("task_auth", _text("task_auth").lower(), TASK_AUTHS)
+
+
+def asset_failure_behavior() -> str:
+    """Return ``FAIL``, ``WARN`` (default) or ``IGNORE``."""
+    return _one_of("asset_failure_behavior", _text("asset_failure_behavior").upper(), FAILURE_BEHAVIORS)
+
+
+def enable_auto() -> bool:
+    """Whether script lines in the output of tasks are read; default False."""
+    return _boolean("enable_auto")
+
+
+def storage_path() -> str:
+    """Return where results are stored, or ``""``."""
+    return _text("storage_path")
+
+
+def client_timeout() -> int:
+    """Return the seconds a client waits for one answer; default 30."""
+    return _positive("client_timeout")
+
+
+def client_patience() -> int:
+    """Return the seconds a client keeps trying to reach the API; default 60."""
+    return _positive("client_patience")
+
+
+def max_event_depth() -> int:
+    """Return the longest chain of event-started runs; default 20."""
+    return _positive("max_event_depth")
+
+
+def max_pending() -> int:
+    """Return the most queued runs of one Dag that events may pile up; default 1,000."""
+    return _positive("max_pending")
+
+
+def namespaces() -> dict[str, Any]:
+    """Return the namespace rules; empty (the default) when everybody may read everything.
+
+    Raises:
+        AirflowConfigException: the option is not a JSON object.
+    """
+    text = _text("namespaces")
+    try:
+        rules = json.loads(text) if text else {}
+    except ValueError:
+        rules = None
+    if not isinstance(rules, dict):
+        raise _broken("namespaces", text, "must be a JSON object: namespace -> who may read it")
+    return rules
+
+
+def _text(name: str) -> str:
+    from airflow.configuration import conf
+
+    return str(conf.get(SECTION, name, fallback=OPTIONS[name].default)).strip()
+
+
+def _boolean(name: str) -> bool:
+    text = _text(name).lower()
+    if text in {"true", "t", "1", "yes", "on"}:
+        return True
+    if text in {"false", "f", "0", "no", "off"}:
+        return False
+    raise _broken(name, text, "must be True or False")
+
+
+def _positive(name: str) -> int:
+    text = _text(name)
+    if not text.isdecimal() or int(text) < 1:
+        raise _broken(name, text, "must be a whole number from 1")
+    return int(text)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise _broken(name, value, f"must be one of {', '.join(allowed)}")
+    return value
+
+
+def _broken(name: str, value: str, rule: str) -> Exception:
+    from airflow.exceptions import AirflowConfigException
+
+    return AirflowConfigException(f"[{SECTION}] {name} = {value!r}: it {rule}.")
