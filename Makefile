@@ -83,7 +83,7 @@ lint: $(VENV)/.ready ## ruff, formatting, mypy, the direction of imports
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	PYTHONPATH=. $(VENV)/bin/lint-imports --config setup.cfg --no-cache
+	PYTHONPATH=. $(VENV)/bin/lint-imports setup.cfg --no-cache
 format: $(VENV)/.ready ## rewrite the code as lint wants it, where that is mechanical
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
