@@ -1,0 +1,183 @@
+"""What an asset filter means as SQL, for pages, facets and scans alike.
+
+``from`` times are inclusive, ``to`` times exclusive. ``ids`` also finds assets by their former ids.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    and_,
+    false,
+    or_,
+    select,
+    true,
+    union_all,
+)
+
+from airflow_assets.catalog import cursors, metadata_sql
+from airflow_assets.catalog.filters import at_most, contains_text, storable, visible
+from airflow_assets.catalog.tables import alias, asset, metadata_value
+from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
+from airflow_assets.schemas.patterns import compile_pattern
+from airflow_assets.schemas.rules import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow_assets.schemas.actors import Caller
+    from airflow_assets.schemas.queries import AssetFilter, Sort
+
+MAX_LIST = 1_000
+REGEX_COLUMN = "regex_"
+_SORTED_BY = {"id": asset.c.id_sort, "updated": asset.c.updated, "created": asset.c.created}
+
+
+class Order:
+    """The order of an asset listing: total, since it ends in the asset's number.
+
+    By id means by its first 255 bytes; longer ids that agree in those come in the order of their creation.
+    """
+
+    def __init__(self, sort: Sort) -> None:
+        self.name = f"assets:{sort.value}"
+        self.by = sort.value.removeprefix("-")
+        self.descending = sort.value.startswith("-")
+        self.column = _SORTED_BY[self.by]
+        self.kinds: tuple[type, type] = (bytes if self.by == "id" else datetime, int)
+
+    def cursor(self, row: Any) -> str:
+        """Return the cursor after a row that has the column of the order and ``pk``."""
+        return cursors.encode(self.name, (getattr(row, self.column.name), row.pk))
+
+
+class Listing:
+    """The assets that a filter asks for and the caller may see.
+
+    REGEX conditions are not SQL: :meth:`page` only narrows to the assets that have a text under the key, and
+    whoever reads its rows asks :meth:`regexes_match` about each.
+    """
+
+    def __init__(self, conn: Connection, caller: Caller, query: AssetFilter) -> None:
+        self.conn = conn
+        self.caller = caller
+        self.query = query
+        self.dialect = conn.dialect.name
+        self.regexes = [c for c in query.metadata_query if c.type is Operator.REGEX]
+
+    @cached_property
+    def source(self) -> FromClause:
+        """The table ``asset``, narrowed to ``ids`` if the filter names any."""
+        ids = self.query.ids
+        if ids is None:
+            return asset
+        at_most("ids", ids, MAX_LIST)
+        keys = [identity(self.caller.tenant, wanted) for wanted in ids]
+        named = select(asset.c.pk).where(asset.c.asset_key.in_(keys))
+        named_now = named.union(select(alias.c.asset_pk).where(alias.c.alias_key.in_(keys))).subquery()
+        return asset.join(named_now, named_now.c.pk == asset.c.pk)
+
+    def conditions(self, *, but: MetadataCondition | None = None) -> list[ColumnElement[bool]]:
+        """Return the WHERE on :attr:`source`, apart from ``deleted``, REGEX and one metadata condition."""
+        rest = [c for c in self.query.metadata_query if c is not but and c.type is not Operator.REGEX]
+        return [
+            asset.c.tenant == self.caller.tenant,
+            visible(asset.c.namespace, self.caller),
+            *self._attributes(),
+            *self._times(),
+            *metadata_sql.conditions_hold(self.dialect, rest, asset.c.pk),
+        ]
+
+    def deleted(self) -> ColumnElement[bool]:
+        """Return the WHERE that leaves deleted assets out, unless the filter wants them."""
+        return true() if self.query.include_deleted else asset.c.deleted == false()
+
+    def _attributes(self) -> list[ColumnElement[bool]]:
+        query = self.query
+        found: list[ColumnElement[bool]] = []
+        if query.types is not None:
+            at_most("types", query.types, MAX_LIST)
+            found.append(asset.c.type.in_(query.types) if query.types else false())
+        if query.namespace is not None:
+            found.append(asset.c.namespace == query.namespace)
+        if query.q:
+            part = storable("q", query.q)
+            texts = (asset.c.id, asset.c.display_name, asset.c.description)
+            found.append(or_(*(contains_text(self.dialect, text, part) for text in texts)))
+        return found
+
+    def _times(self) -> list[ColumnElement[bool]]:
+        query = self.query
+        bounds = (
+            (query.created_from, asset.c.created.__ge__),
+            (query.created_to, asset.c.created.__lt__),
+            (query.updated_from, asset.c.updated.__ge__),
+            (query.updated_to, asset.c.updated.__lt__),
+        )
+        return [compare(at) for at, compare in bounds if at is not None]
+
+    def page(
+        self, order: Order, seen: tuple[Any, ...] | None, limit: int, columns: Sequence[ColumnElement[Any]]
+    ) -> Select[Any]:
+        """Return the statement for the ``limit`` rows after ``seen``.
+
+        :param columns: columns of ``asset``, with ``pk`` and the column of the order among them.
+        """
+        source, where, sort = self._start(order)
+        down = order.descending
+        if seen is not None:
+            where.append(cursors.beyond(self.dialect, sort, seen, descending=down))
+        rows = self._with_regex_values(select(*columns).select_from(source).where(*where))
+        by = [column.desc() if down else column for column in sort]
+        if not self.query.include_deleted:
+            return rows.where(asset.c.deleted == false()).order_by(*by).limit(limit)
+        # Each half can walk an index in order; both together could not.
+        halves = [
+            select(rows.where(asset.c.deleted == half).order_by(*by).limit(limit).subquery())
+            for half in (false(), true())
+        ]
+        both = union_all(*halves).subquery()
+        again = [both.c[order.column.name], both.c.pk]
+        return select(both).order_by(*[c.desc() if down else c for c in again]).limit(limit)
+
+    def _start(
+        self, order: Order
+    ) -> tuple[FromClause, list[ColumnElement[bool]], tuple[ColumnElement[Any], ColumnElement[Any]]]:
+        """Return where the rows come from, their WHERE, and the columns to sort by there."""
+        sort: tuple[ColumnElement[Any], ColumnElement[Any]] = (order.column, asset.c.pk)
+        driver = None
+        if self.query.ids is None:
+            driver = metadata_sql.choose_driver(self.conn, self.query.metadata_query)
+        in_order = driver is not None and driver.ordered and order.by == "id"
+        if driver is None or not (driver.few or in_order):
+            return self.source, self.conditions(), sort
+        row = metadata_value.alias()
+        fits = metadata_sql.row_fits(self.dialect, driver.condition, row)
+        if in_order:
+            sort = (row.c.id_sort, row.c.asset_pk)
+        source = row.join(asset, asset.c.pk == row.c.asset_pk)
+        return source, [fits, *self.conditions(but=driver.condition)], sort
+
+    def _with_regex_values(self, rows: Select[Any]) -> Select[Any]:
+        """One more column for each REGEX condition: the bytes that its pattern must be found in."""
+        for at, condition in enumerate(self.regexes):
+            row = metadata_value.alias()
+            fits = metadata_sql.row_fits(self.dialect, condition, row)
+            text = metadata_sql.whole_value(row).label(f"{REGEX_COLUMN}{at}")
+            rows = rows.add_columns(text).join(row, and_(row.c.asset_pk == asset.c.pk, fits))
+        return rows
+
+    def regexes_match(self, row: Any) -> bool:
+        """Tell whether a row of :meth:`page` fulfils the REGEX conditions, which SQL leaves open."""
+        return all(pattern.search(getattr(row, name)) for name, pattern in self._patterns)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, Any]]:
+        return [(f"{REGEX_COLUMN}{at}", compile_pattern(c.value)) for at, c in enumerate(self.regexes)]
