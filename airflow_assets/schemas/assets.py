@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.base import Schema, Utc
@@ -16,13 +16,45 @@ def _metadata(value: object) -> dict[str, Any]:
     return masked
 
 
-AssetId = Annotated[str, BeforeValidator(rules.asset_id)]
-Namespace = Annotated[str, BeforeValidator(rules.namespace)]
-AssetType = Annotated[str, BeforeValidator(rules.asset_type)]
-DisplayName = Annotated[str, BeforeValidator(rules.display_name)]
-Description = Annotated[str, BeforeValidator(rules.description)]
-Metadata = Annotated[dict[str, Any], BeforeValidator(_metadata)]
-Uri = Annotated[str, BeforeValidator(rules.uri)]
+def _described(**schema: Any) -> WithJsonSchema:
+    """What the OpenAPI document says of a type; the rules decide."""
+    return WithJsonSchema(schema)
+
+
+AssetId = Annotated[
+    str, BeforeValidator(rules.asset_id), _described(type="string", minLength=1, maxLength=rules.MAX_ID)
+]
+Namespace = Annotated[
+    str,
+    BeforeValidator(rules.namespace),
+    _described(type="string", pattern="^[a-z0-9][a-z0-9._-]*$", maxLength=rules.MAX_NAMESPACE),
+]
+AssetType = Annotated[
+    str, BeforeValidator(rules.asset_type), _described(type="string", minLength=1, maxLength=rules.MAX_TYPE)
+]
+DisplayName = Annotated[
+    str,
+    BeforeValidator(rules.display_name),
+    _described(type="string", minLength=1, maxLength=rules.MAX_DISPLAY_NAME),
+]
+Description = Annotated[
+    str,
+    BeforeValidator(rules.description),
+    _described(type="string", maxLength=rules.MAX_DESCRIPTION_BYTES, description="Markdown."),
+]
+Metadata = Annotated[
+    dict[str, Any],
+    BeforeValidator(_metadata),
+    _described(
+        type="object",
+        additionalProperties=True,
+        maxProperties=rules.MAX_METADATA_KEYS,
+        description=f"At most {rules.MAX_METADATA_BYTES:,} bytes, nested {rules.MAX_METADATA_DEPTH} levels.",
+    ),
+]
+Uri = Annotated[
+    str, BeforeValidator(rules.uri), _described(type="string", minLength=1, maxLength=rules.MAX_URI)
+]
 
 
 class AssetRef(Schema):

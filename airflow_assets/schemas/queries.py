@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from typing_extensions import Annotated
 
 from airflow_assets.exceptions import InvalidQuery
@@ -32,7 +32,9 @@ def _limit(value: object) -> int:
     return value
 
 
-Limit = Annotated[int, BeforeValidator(_limit)]
+Limit = Annotated[
+    int, BeforeValidator(_limit), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_PAGE})
+]
 
 
 class Sort(str, Enum):
@@ -157,7 +159,9 @@ class DependencyQuery(Schema):
 
     asset_id: AssetId
     direction: Direction = Direction.BOTH
-    depth: Annotated[int, BeforeValidator(_depth)] = 1
+    depth: Annotated[
+        int, BeforeValidator(_depth), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 20})
+    ] = 1
     tasks: bool = True
     max_nodes: Limit = 500
     as_of: Utc | None = None
