@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.environments import (
     SIDES,
-    PostgresServer,
+    Database,
     airflow_environment,
     dagster_environment,
     peer_python,
@@ -35,14 +35,14 @@ PACKAGES = ["apache-airflow", "airflow-provider-assets", "SQLAlchemy", "psycopg2
 Side = tuple[Sequence[str], Mapping[str, str]]
 
 
-def sides_of(server: PostgresServer, folder: Path) -> dict[str, Side]:
+def sides_of(airflow: Database, dagster: Database, folder: Path) -> dict[str, Side]:
     """Command and environment of each side; Airflow's and ours share one database, Dagster has its own."""
-    airflow = airflow_environment(folder / "airflow", server, "airflow")
-    dagster = dagster_environment(folder / "dagster", server, "dagster")
+    airflow_env = airflow_environment(folder / "airflow", airflow)
+    dagster_env = dagster_environment(folder / "dagster", dagster)
     return {
-        "dagster": ([str(peer_python("dagster")), str(SIDES / "dagster_record.py")], dagster),
-        "airflow": ([sys.executable, str(SIDES / "airflow_record.py")], airflow),
-        "ours": ([sys.executable, str(SIDES / "our_record.py")], airflow),
+        "dagster": ([str(peer_python("dagster")), str(SIDES / "dagster_record.py")], dagster_env),
+        "airflow": ([sys.executable, str(SIDES / "airflow_record.py")], airflow_env),
+        "ours": ([sys.executable, str(SIDES / "our_record.py")], airflow_env),
     }
 
 
@@ -64,15 +64,15 @@ def rate_of_processes(team: Sequence[Worker], count: int, first: int, number: in
         return share * len(team) / max(pool.map(one, range(len(team))))
 
 
-def statements(server: PostgresServer, side: Side, first: int) -> tuple[float, float]:
+def statements(database: Database, side: Side, first: int) -> tuple[float, float]:
     """Statements beyond begin and commit, and commits, per record: counted in the server's own log."""
     command, env = side
     logging = {**env, "PGOPTIONS": "-c log_statement=all"}
     with workers({"counted": (command, logging)}) as started:
         started["counted"].ask(first=first, count=COUNTED, writers=1)
-        before = server.log.stat().st_size
+        before = database.log.stat().st_size
         started["counted"].ask(first=first + COUNTED, count=COUNTED, writers=1)
-    with server.log.open(errors="replace") as log:
+    with database.log.open(errors="replace") as log:
         log.seek(before)
         found = re.findall(r"LOG:  (?:statement|execute [^:]*): *(\w+)", log.read())
     verbs = [verb.upper() for verb in found]
@@ -90,14 +90,15 @@ def main() -> int:
     command = " ".join(["python -m benchmarks.record", *sys.argv[1:]])
     report = Report("record", "Recording task runs, in process", command, PACKAGES)
     with ExitStack() as stack:
-        server = stack.enter_context(postgres())
+        new_database = stack.enter_context(postgres())
+        airflow, dagster = new_database(), new_database()
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="airflow-assets-bench-")))
-        sides = sides_of(server, folder)
-        measure(report, server, sides, arguments.count, arguments.rounds)
+        sides = sides_of(airflow, dagster, folder)
+        measure(report, airflow, sides, arguments.count, arguments.rounds)
     return report.write()
 
 
-def measure(report: Report, server: PostgresServer, sides: dict[str, Side], count: int, rounds: int) -> None:
+def measure(report: Report, database: Database, sides: dict[str, Side], count: int, rounds: int) -> None:
     """One writer, eight threads, eight processes; then the statements of a record."""
     with workers(sides) as started:
         one = alternate({name: partial(rate, started[name], 1, count, 1_000_000) for name in sides}, rounds)
@@ -115,7 +116,7 @@ def measure(report: Report, server: PostgresServer, sides: dict[str, Side], coun
     report.rows.append(
         Row(f"{WRITERS} processes", airflow, processes["airflow"], processes["ours"], "records/s")
     )
-    counted = {name: statements(server, side, 9_000_000) for name, side in sides.items()}
+    counted = {name: statements(database, side, 9_000_000) for name, side in sides.items()}
     ours, peer = [counted["ours"][0]], [counted["airflow"][0]]
     limit = Bound(4, at_least=False, of_ratio=False)
     report.rows.append(Row("statements a record", airflow, peer, ours, "", (limit,)))
@@ -124,7 +125,7 @@ def measure(report: Report, server: PostgresServer, sides: dict[str, Side], coun
         f"Airflow {counted['airflow'][1]:g}; Dagster runs {counted['dagster'][0]:g} statements a record, "
         "each committing by itself"
     )
-    report.facts["PostgreSQL"] = f"{server.version}, fsync on, synchronous_commit on"
+    report.facts["PostgreSQL"] = database.about()
     report.facts["records a round"] = str(count)
 
 
