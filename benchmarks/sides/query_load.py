@@ -1,8 +1,8 @@
 """Both sides of `query`, over HTTP on one API server with one keep-alive client.
 
 usage: query_load.py airflow|ours PORT TOKEN. `{"do": "find", "count": n}` answers with the milliseconds of n
-searches, each until 50 matching assets are there, sorted by name; `{"do": "walk", "pages": n, "edge": k}` with
-the milliseconds of each of the first k and the last k pages of 100.
+searches, each until 50 matching assets are there, sorted by name; `{"do": "walk", "pages": n, "edge": k}`
+with the milliseconds of each of the first k and the last k pages of 100.
 """
 
 from __future__ import annotations
