@@ -1,0 +1,111 @@
+"""How the catalogue is doing: its log, its readers, its background jobs, the runs that wait. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from airflow_assets.catalog import tables
+from airflow_assets.catalog.engine import read, utc_now
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Engine
+
+MAX_ROWS = 1_000
+"""Dags that are listed one by one; what lies beyond is left out, the largest come first."""
+RUN_PREFIX = "asset_event__"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A background job: who runs it (empty: nobody yet), and whether its lease is still good."""
+
+    name: str
+    owner: str
+    expires: datetime
+    alive: bool
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """The state of the log and its readers at one moment.
+
+    :param log_position: the last number given to an event or a lineage row.
+    :param unread: Dag -> entries of the log that the dispatcher has not looked at for it.
+    :param oldest_unread: age in seconds of the oldest event that some Dag's cursor has not passed; 0 without one.
+    :param pending: Dag -> queued runs that events made.
+    """
+
+    log_position: int
+    unread: dict[str, int]
+    oldest_unread: float
+    pending: dict[str, int]
+    jobs: tuple[Job, ...]
+
+
+def jobs(engine: Engine) -> tuple[Job, ...]:
+    """Return the background jobs; one statement.
+
+    :raises sqlalchemy.exc.DBAPIError: the database or the table is not there.
+    """
+    with read(engine) as conn:
+        return _jobs(conn)
+
+
+def vitals(engine: Engine) -> Vitals:
+    """Return what the gauges show; five statements, whatever the size of the catalogue."""
+    with read(engine) as conn:
+        position = conn.scalar(select(tables.sequence.c.value).where(tables.sequence.c.name == "log")) or 0
+        unread = _unread(conn, position)
+        return Vitals(
+            log_position=position,
+            unread=unread,
+            oldest_unread=_oldest_unread(conn, position - max(unread.values(), default=0)),
+            pending=_pending(conn),
+            jobs=_jobs(conn),
+        )
+
+
+def _jobs(conn: Connection) -> tuple[Job, ...]:
+    job = tables.job
+    rows = conn.execute(
+        select(job.c.name, job.c.owner, job.c.expires, utc_now()).order_by(job.c.name).limit(100)
+    )
+    return tuple(Job(name, owner, expires, expires > now) for name, owner, expires, now in rows)
+
+
+def _unread(conn: Connection, position: int) -> dict[str, int]:
+    consumer = tables.consumer
+    rows = conn.execute(
+        select(consumer.c.name, consumer.c.seq)
+        .where(consumer.c.kind == "dag")
+        .order_by(consumer.c.seq, consumer.c.name)
+        .limit(MAX_ROWS)
+    )
+    return {name: max(0, position - seq) for name, seq in rows}
+
+
+def _oldest_unread(conn: Connection, cursor: int) -> float:
+    event = tables.event
+    row = conn.execute(
+        select(event.c.created, utc_now()).where(event.c.seq > cursor).order_by(event.c.seq).limit(1)
+    ).first()
+    return max(0.0, (row[1] - row[0]).total_seconds()) if row else 0.0
+
+
+def _pending(conn: Connection) -> dict[str, int]:
+    from airflow.models.dagrun import DagRun
+
+    count = func.count().label("pending")
+    rows = conn.execute(
+        select(DagRun.dag_id, count)
+        .where(DagRun.state == "queued", DagRun.run_id.startswith(RUN_PREFIX, autoescape=True))
+        .group_by(DagRun.dag_id)
+        .order_by(count.desc(), DagRun.dag_id)
+        .limit(MAX_ROWS)
+    )
+    return dict(rows.tuples().all())

@@ -1,0 +1,136 @@
+"""From a request's credentials to an :mod:`identity <airflow_assets.api.identities>`.
+
+A bearer token with our audience is a *managed* token (a task, a trigger, a Dag file); every other credential is
+Airflow's own: a bearer token or the session cookie of a user.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+import jwt
+from anyio import CapacityLimiter, to_thread
+from pydantic import ValidationError
+from starlette.requests import Request
+
+from airflow_assets import config
+from airflow_assets.airflow_bridge import managed_connection, task_instances, users
+from airflow_assets.api.identities import Identity, ReaderIdentity, TaskIdentity, TaskTry, UserIdentity
+from airflow_assets.exceptions import NotAuthenticated
+from airflow_assets.schemas.credentials import ALGORITHM, AUDIENCE, CONN_ID, MAX_LIFETIME, Claims
+
+LEEWAY = timedelta(seconds=10)
+"""How far the clocks of worker and server may be apart."""
+_CHECKS: dict[str, Any] = {
+    "algorithms": [ALGORITHM],
+    "audience": AUDIENCE,
+    "leeway": LEEWAY,
+    "options": {"require": ["exp", "iat", "aud", "sub"], "strict_aud": True},
+}
+_TIMES = frozenset({"aud", "iat", "exp"})
+
+
+async def authenticate(request: Request, limiter: CapacityLimiter | None = None) -> Identity:
+    """Return who sends this request.
+
+    :param limiter: bounds the worker threads in which a managed token is checked.
+    :raises NotAuthenticated: no credentials, or credentials that are not valid.
+    """
+    token = _bearer(request)
+    if token is not None and _is_managed(token):
+        return await to_thread.run_sync(_managed_identity, token, limiter=limiter)
+    user = await users.user_of(request)
+    return UserIdentity(user, through_ui=token is None)
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def _is_managed(token: str) -> bool:
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except jwt.InvalidTokenError:
+        return False
+    return claims.get("aud") == AUDIENCE
+
+
+def _managed_identity(token: str) -> Identity:
+    mode = config.task_auth()
+    if mode != "managed":
+        raise NotAuthenticated(
+            f"Managed tokens are switched off here: [airflow_assets] task_auth is {mode}.",
+            hint="Give the connection a token or a login of an Airflow user."
+            if mode == "user"
+            else "Tasks have no access to the catalogue on this site.",
+        )
+    claims = _verified(token)
+    if claims.kind == "trigger":
+        return ReaderIdentity.trigger(claims.subject_id, task_instances.dag_of_trigger(claims.subject_id))
+    if claims.kind == "parse":
+        return ReaderIdentity.dag_file(claims.subject_id)
+    return TaskIdentity(_own_try(claims))
+
+
+def _verified(token: str) -> Claims:
+    payload = _payload(token)
+    lifetime = int(payload["exp"]) - int(payload["iat"])
+    if lifetime > MAX_LIFETIME.total_seconds():
+        raise NotAuthenticated(
+            f"The token lives for {lifetime:,} s.",
+            hint=f"A managed token may live for at most {MAX_LIFETIME.total_seconds():.0f} s.",
+        )
+    try:
+        return Claims.model_validate({key: value for key, value in payload.items() if key not in _TIMES})
+    except ValidationError as error:
+        raise NotAuthenticated(
+            f"The token's claims are not understood: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}.",
+            hint="Use the same version of the provider on both sides.",
+        ) from None
+
+
+def _payload(token: str) -> dict[str, Any]:
+    payload = _decoded(token, managed_connection.resolve_secrets())
+    if payload is None:  # the secret may have been rotated by another process just now
+        payload = _decoded(token, managed_connection.resolve_secrets(fresh=True))
+    if payload is not None:
+        return payload
+    where = managed_connection.supplied_by() or "Airflow's database"
+    raise NotAuthenticated(
+        f"The token is signed with another secret than this API server has; it looked for the connection {CONN_ID} "
+        f"in {where}.",
+        hint="Workers and API server must find the same connection: `airflow assets-catalog doctor` compares them. "
+        "Without one, run `airflow db migrate`.",
+    )
+
+
+def _decoded(token: str, secrets: list[bytes]) -> dict[str, Any] | None:
+    """Return the claims; None if no secret fits the signature."""
+    for secret in secrets:
+        try:
+            return cast("dict[str, Any]", jwt.decode(token, secret, **_CHECKS))
+        except jwt.InvalidSignatureError:
+            continue
+        except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
+            raise NotAuthenticated(
+                f"The token is not valid now: {error}.",
+                hint=f"The clocks of worker and API server may differ by {LEEWAY.total_seconds():.0f} s at most.",
+            ) from None
+        except jwt.InvalidTokenError as error:
+            raise NotAuthenticated(f"The token is not valid: {error}.") from None
+    return None
+
+
+def _own_try(claims: Claims) -> TaskTry:
+    found = task_instances.find_try(claims.subject_id)
+    if found is None:
+        raise NotAuthenticated(f"Airflow has no task instance {claims.subject_id!r}, now or before.")
+    said = (claims.dag_id, claims.run_id, claims.task_id, claims.map_index, claims.try_number)
+    known = (found.dag_id, found.run_id, found.task_id, found.map_index, found.try_number)
+    if said != known:
+        raise NotAuthenticated(
+            f"The token says that task instance {claims.subject_id} is {said}; Airflow says {known}."
+        )
+    return found

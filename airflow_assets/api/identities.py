@@ -1,0 +1,196 @@
+"""Who may call: a person, a task, a trigger, a Dag file; what each may do, and as whom it acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Protocol
+
+from airflow_assets.api.permissions import AIRFLOW_METHODS, OF_DAG_FILES, OF_TRIGGERS, READS, names, refused
+from airflow_assets.exceptions import NotPermitted
+from airflow_assets.schemas.actors import Source, SourceKind
+from airflow_assets.schemas.lineage import TaskRun
+from airflow_assets.schemas.operations import Action
+
+RECORD_WINDOW = timedelta(minutes=10)
+"""How long after the end of its try a task may still record it: the recorder runs at the very end of a task."""
+WRITING_STATES = frozenset({"running", "deferred"})
+
+
+class Identity(Protocol):
+    """An authenticated caller."""
+
+    @property
+    def source(self) -> Source:
+        """As whom it writes."""
+
+    def check(self, action: Action) -> None:
+        """Refuse what the caller may not do.
+
+        :raises NotPermitted: naming the caller, the action and the reason.
+        """
+
+    def check_records(self, task: TaskRun) -> None:
+        """Refuse a record of another task's work.
+
+        :raises NotPermitted: the record is not the caller's own.
+        """
+
+    def is_member(self, team: str) -> bool:
+        """Whether the caller belongs to a team of Airflow."""
+
+
+@dataclass(frozen=True)
+class TaskTry:
+    """One try of a task instance as Airflow's tables have it, and whether it is the current one."""
+
+    ti_id: str
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int
+    try_number: int
+    state: str | None
+    end_date: datetime | None
+
+
+@dataclass(frozen=True)
+class TaskIdentity:
+    """A task that proved with a managed token which try it is."""
+
+    attempt: TaskTry
+
+    @property
+    def source(self) -> Source:
+        """The task instance."""
+        attempt = self.attempt
+        return Source(
+            kind=SourceKind.TASK,
+            dag_id=attempt.dag_id,
+            run_id=attempt.run_id,
+            task_id=attempt.task_id,
+            map_index=attempt.map_index,
+            try_number=attempt.try_number,
+            ti_id=attempt.ti_id,
+        )
+
+    def check(self, action: Action) -> None:
+        """Reads are free; writes need a running or deferred try; RECORD waits ten minutes longer."""
+        if action in READS or self.attempt.state in WRITING_STATES:
+            return
+        if action is Action.RECORD and self._ended_recently():
+            return
+        raise refused(
+            self._name,
+            action,
+            f"this try is {self.attempt.state or 'not started'}, not running or deferred",
+            "Write while the task runs; what it did is accepted until 10 minutes after its end.",
+        )
+
+    def check_records(self, task: TaskRun) -> None:
+        """Only the very try that calls."""
+        own = self.attempt
+        mine = (own.dag_id, own.run_id, own.task_id, own.map_index, own.try_number)
+        if (task.dag_id, task.run_id, task.task_id, task.map_index, task.try_number) == mine:
+            return
+        raise NotPermitted(
+            f"{self._name} sends the record of {task.dag_id}.{task.task_id} (run {task.run_id}, map index "
+            f"{task.map_index}, try {task.try_number}).",
+            hint="A task records only its own try.",
+            action=Action.RECORD.value,
+        )
+
+    def is_member(self, team: str) -> bool:
+        """The team of its Dag."""
+        from airflow_assets.airflow_bridge import teams
+
+        return teams.team_of_dag(self.attempt.dag_id) == team
+
+    def _ended_recently(self) -> bool:
+        ended = self.attempt.end_date
+        return ended is not None and datetime.now(timezone.utc) - ended <= RECORD_WINDOW
+
+    @property
+    def _name(self) -> str:
+        own = self.attempt
+        return f"The task {own.dag_id}.{own.task_id} (run {own.run_id}, try {own.try_number})"
+
+
+@dataclass(frozen=True)
+class ReaderIdentity:
+    """A trigger or a Dag file: it reads, and has no state that could make it a writer."""
+
+    source: Source
+    name: str
+    allowed: frozenset[Action]
+    dag_id: str | None = None
+
+    @classmethod
+    def trigger(cls, trigger_id: str, dag_id: str | None) -> ReaderIdentity:
+        """A trigger in the triggerer, of the Dag whose task waits for it (none: an asset watcher's)."""
+        source = Source(kind=SourceKind.TRIGGER, dag_id=dag_id, user=f"trigger:{trigger_id}")
+        return cls(source, f"The trigger {trigger_id}", OF_TRIGGERS, dag_id)
+
+    @classmethod
+    def dag_file(cls, name: str) -> ReaderIdentity:
+        """A Dag file that is being parsed."""
+        source = Source(kind=SourceKind.API, user=f"parse:{name}")
+        return cls(source, f"The Dag file {name}", OF_DAG_FILES)
+
+    def check(self, action: Action) -> None:
+        """Only the reads of its kind."""
+        if action not in self.allowed:
+            raise refused(self.name, action, f"it may only {names(self.allowed)}", "Write from a task.")
+
+    def check_records(self, task: TaskRun) -> None:
+        """Never: it is no task."""
+        raise refused(self.name, Action.RECORD, f"it is not the task {task.dag_id}.{task.task_id}")
+
+    def is_member(self, team: str) -> bool:
+        """The team of the waiting task's Dag."""
+        from airflow_assets.airflow_bridge import teams
+
+        return self.dag_id is not None and teams.team_of_dag(self.dag_id) == team
+
+
+@dataclass(frozen=True)
+class UserIdentity:
+    """A person (or a service) that Airflow's auth manager knows."""
+
+    user: Any
+    through_ui: bool
+
+    @property
+    def source(self) -> Source:
+        """The user, and whether a browser's cookie or a token brought the request."""
+        return Source(
+            kind=SourceKind.UI if self.through_ui else SourceKind.API, user=str(self.user.get_name())
+        )
+
+    def check(self, action: Action) -> None:
+        """Ask Airflow's auth manager for the right on assets that the action needs."""
+        from airflow_assets.airflow_bridge import users
+
+        method = AIRFLOW_METHODS.get(action)
+        if method is None:
+            raise refused(
+                f"The user {self.user.get_name()}", action, "only a task says what it read and wrote",
+                "Create or update the asset itself instead.",
+            )  # fmt: skip
+        if not users.may_access_assets(self.user, method):
+            raise refused(
+                f"The user {self.user.get_name()}",
+                action,
+                f"Airflow's auth manager does not grant {method} on assets",
+                "An administrator can give the user a role that has it (docs/permissions.md).",
+            )
+
+    def check_records(self, task: TaskRun) -> None:
+        """Never: a person is no task."""
+        self.check(Action.RECORD)
+
+    def is_member(self, team: str) -> bool:
+        """Ask Airflow's auth manager."""
+        from airflow_assets.airflow_bridge import users
+
+        return users.is_member(self.user, team)

@@ -1,0 +1,122 @@
+"""A FastAPI route for each operation of :mod:`airflow_assets.schemas.operations`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from airflow_assets.airflow_bridge import context, namespaces
+from airflow_assets.api.arguments import parse_body, parse_query, path_id, read_body, tenant_of
+from airflow_assets.api.authentication import authenticate
+from airflow_assets.api.identities import Identity
+from airflow_assets.api.permissions import actions_of
+from airflow_assets.schemas.actors import Caller
+from airflow_assets.schemas.base import Schema
+from airflow_assets.schemas.lineage import StateCorrection, TaskRunRecord
+from airflow_assets.schemas.operations import OPERATIONS, Action, Operation
+
+
+THREADS = 10
+"""Requests that are served at once; the catalogue's engine has as many connections.
+
+They have threads of their own beside the pool in which Airflow serves the heartbeats of tasks, so a slow catalogue
+never keeps a heartbeat waiting.
+"""
+_threads: RunVar[CapacityLimiter] = RunVar("airflow_assets_api_threads")
+
+
+def threads() -> CapacityLimiter:
+    """Return the limit on worker threads of the running event loop."""
+    limiter = _threads.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(THREADS)
+        _threads.set(limiter)
+    return limiter
+
+
+def requires(action: Action) -> Callable[[Request], Any]:
+    """Return the dependency that lets a request pass whose caller may do ``action``, and gives his identity."""
+
+    async def authorized(request: Request) -> Identity:
+        identity = await authenticate(request, threads())
+        await to_thread.run_sync(
+            identity.check, action, limiter=threads()
+        )  # the auth manager may ask a database
+        return identity
+
+    return authorized
+
+
+def operation_routes() -> APIRouter:
+    """Return the routes of all operations, without a prefix."""
+    router = APIRouter(redirect_slashes=False)
+    for operation in OPERATIONS.values():
+        router.add_api_route(
+            operation.path.replace("{asset_id}", "{asset_id:path}"),
+            _endpoint(operation),
+            methods=[operation.method],
+            name=operation.name,
+            status_code=operation.status,
+            response_model=None,
+        )
+    return router
+
+
+def _endpoint(operation: Operation) -> Callable[..., Any]:
+    """Make the function that serves an operation.
+
+    The event loop only moves bytes: reading models, the catalogue and writing the answer happen in one worker
+    thread, so a batch of megabytes delays no heartbeat of a task.
+    """
+
+    async def endpoint(
+        request: Request, identity: Identity = Depends(requires(operation.action))
+    ) -> Response:
+        body = await read_body(request) if operation.body else b""
+        return await to_thread.run_sync(_serve, operation, request, identity, body, limiter=threads())
+
+    return endpoint
+
+
+def _serve(operation: Operation, request: Request, identity: Identity, body: bytes) -> Response:
+    model = parse_body(operation.body, body) if operation.body else None
+    query = parse_query(operation.query, request.query_params)
+    _check(operation, identity, model, query)
+    ids = [path_id(request, name) for name in request.path_params]
+    arguments = [argument for argument in (*ids, model, query) if argument is not None]
+    method = getattr(context.get_service(), operation.name)
+    return _answer(operation, method(caller_of(request, identity), *arguments))
+
+
+def _check(operation: Operation, identity: Identity, *models: Schema | None) -> None:
+    for model in models:
+        for action in actions_of(operation, model) - {operation.action}:
+            identity.check(action)
+        if isinstance(model, (TaskRunRecord, StateCorrection)):
+            identity.check_records(model.task)
+        namespaces.check_named(_named_namespace(operation, model))
+
+
+def _named_namespace(operation: Operation, model: Schema | None) -> str | None:
+    """Return the namespace that a request filters by; a namespace in a write is a value, not a filter."""
+    return getattr(model, "namespace", None) if operation.action is Action.LIST else None
+
+
+def caller_of(request: Request, identity: Identity) -> Caller:
+    """Return the caller as the catalogue knows it; may ask the auth manager for teams."""
+    return Caller(
+        source=identity.source,
+        tenant=tenant_of(request),
+        hidden_namespaces=namespaces.hidden_namespaces(identity.is_member),
+    )
+
+
+def _answer(operation: Operation, result: Schema | None) -> Response:
+    if result is None:
+        return Response(status_code=operation.status)
+    return Response(result.model_dump_json(by_alias=True), operation.status, media_type="application/json")

@@ -1,0 +1,22 @@
+"""Write docs/openapi.yaml anew: ``python -m scripts.write_openapi``. A test fails when it has drifted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+TARGET = Path(__file__).parents[1] / "docs" / "openapi.yaml"
+
+
+def text() -> str:
+    """Return the document as YAML."""
+    from airflow_assets.api.openapi import document
+
+    plain = json.loads(json.dumps(document()))  # shared parts would become YAML anchors
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=120)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(text(), encoding="utf-8")

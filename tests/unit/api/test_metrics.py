@@ -1,0 +1,40 @@
+"""The metrics are well-formed OpenMetrics, whatever the names are."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+
+from airflow_assets.airflow_bridge.vitals import Job, Vitals
+from airflow_assets.api.metrics import render
+from airflow_assets.schemas.queries import Facet, FacetResult, FacetValue
+
+SAMPLE = re.compile(r'^[a-z_]+(\{[a-z_]+="(?:[^"\\\n]|\\["\\n])*"\})? -?\d+(\.\d+)?$')
+NOW = datetime(2026, 3, 29, tzinfo=timezone.utc)
+
+
+def text() -> str:
+    values = [FacetValue(value='odd "type"\n\\', count=2), FacetValue(value="table", count=1)]
+    types = FacetResult(
+        facets=[Facet(name="type", values=values, missing=0, other=7)], total=10, total_is_lower_bound=False
+    )
+    jobs = (Job("dispatcher", "a", NOW, True), Job("follower", "", NOW, False))
+    return render(types, Vitals(12, {"consumer_dag": 3}, 1.25, {"consumer_dag": 4}, jobs))
+
+
+def test_every_line_is_a_sample_or_a_comment_and_the_end_is_marked() -> None:
+    *lines, end, after = text().split("\n")
+    assert (end, after) == ("# EOF", "")
+    for line in lines:
+        assert line.startswith(("# TYPE ", "# HELP ")) or SAMPLE.match(line), line
+
+
+def test_the_values() -> None:
+    lines = text().splitlines()
+    assert 'airflow_assets_assets{type="table"} 1' in lines
+    assert 'airflow_assets_assets{type="(other)"} 7' in lines
+    assert "airflow_assets_log_entries_total 12" in lines
+    assert "airflow_assets_dispatcher_lag_seconds 1.250" in lines
+    assert 'airflow_assets_dispatcher_unread_entries{dag_id="consumer_dag"} 3' in lines
+    assert 'airflow_assets_pending_runs{dag_id="consumer_dag"} 4' in lines
+    assert 'airflow_assets_job_running{job="follower"} 0' in lines
