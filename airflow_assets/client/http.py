@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 import time
@@ -68,6 +69,18 @@ class _Pool:
                 self._async[loop] = httpx.AsyncClient(timeout=_timeout(), headers=_headers())
             return self._async[loop]
 
+    def close(self) -> None:
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None:
+            client.close()
+
+    async def close_async(self) -> None:
+        with self._lock:
+            client = self._async.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
 
 def _timeout() -> httpx.Timeout:
     return httpx.Timeout(float(config.client_timeout()), connect=5.0)
@@ -88,7 +101,17 @@ def _after_fork() -> None:
     _pool = _Pool()
 
 
+def _at_exit() -> None:
+    _pool.close()
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)
+
+
+async def close_connections() -> None:
+    """Close the connections of the running event loop, for code whose loop ends before its process does."""
+    await _pool.close_async()
 
 
 class HttpTransport:
