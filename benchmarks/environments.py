@@ -49,9 +49,9 @@ class Database:
 
 
 @contextmanager
-def postgres() -> Iterator[Callable[[], Database]]:
+def postgres(*settings: str) -> Iterator[Callable[[], Database]]:
     """Start one PostgreSQL server whose commits reach the disk; the value makes a new database on it."""
-    with PostgresServer(durable=True) as server:
+    with PostgresServer(durable=True, settings=settings) as server:
         yield lambda: Database(server.create_database(), server.log)
 
 

@@ -43,7 +43,8 @@ def find_binaries() -> Path:
 class PostgresServer:
     """One server on a Unix socket in a folder of its own under the temporary directory.
 
-    `durable=True` commits to disk (benchmarks), `False` does not (tests). As root it runs as `postgres` or `nobody`,
+    `durable=True` commits to disk (benchmarks), `False` does not (tests); `settings` are further ones, such as
+    `track_commit_timestamp=on`. As root it runs as `postgres` or `nobody`,
     since PostgreSQL refuses root.
 
     Example:
@@ -51,8 +52,9 @@ class PostgresServer:
         ...     url = server.create_database()
     """
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, settings: tuple[str, ...] = ()) -> None:
         self.durable = durable
+        self.settings = settings
         self.home = Path(tempfile.mkdtemp(prefix="aa-pg-"))
         self.log = self.home / "log"
         self._count = 0
@@ -108,7 +110,7 @@ class PostgresServer:
             str(self._bin / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8",
             "--locale=C", "--no-sync",
         )  # fmt: skip
-        settings = (*(DURABLE if self.durable else FAST), "max_connections=300", "shared_buffers=256MB",
+        settings = (*self.settings, *(DURABLE if self.durable else FAST), "max_connections=300", "shared_buffers=256MB",
                     "listen_addresses=", "timezone=UTC", "log_min_messages=warning", f"unix_socket_directories={self.home}")  # fmt: skip
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
