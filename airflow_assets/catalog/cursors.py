@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, literal, or_, tuple_
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SortValue = bytes | int | str | datetime
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _MAX_CURSOR = 12_000
 _MAX_INT = (1 << 63) - 1
 
@@ -78,7 +79,7 @@ def _unpack(value: Any, kind: type) -> SortValue:
     if kind is bytes:
         return base64.b64decode(value.encode("ascii"), altchars=b"-_", validate=True)
     if kind is datetime:
-        return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone()
+        return datetime.strptime(value, _TIME).replace(tzinfo=timezone.utc)
     if "\0" in value or not value.isprintable():
         raise ValueError("not a stored text")
     return value
