@@ -5,23 +5,33 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-# Before anything imports Airflow: it reads its home once, at import.
-_HOME = Path(tempfile.mkdtemp(prefix="aa-home-"))
-os.environ["AIRFLOW_HOME"] = str(_HOME)
-os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
-os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "False")
-os.environ.setdefault("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", f"sqlite:///{_HOME}/airflow.db")
-
-from tests.support.databases import BACKENDS, DatabaseMissingError, Databases, allowed_missing  # noqa: E402
+from tests.support.airflow_config import secrets_and_users
+from tests.support.databases import BACKENDS, DatabaseMissingError, Databases, allowed_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# Set before anything imports Airflow, which reads its home and its settings once, at import. Nothing of the
+# developer's own Airflow is seen.
+_HOME = Path(tempfile.mkdtemp(prefix="aa-home-"))
+for _name in [name for name in os.environ if name.startswith(("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_"))]:
+    del os.environ[_name]
+os.environ |= {
+    **secrets_and_users(_HOME),
+    "AIRFLOW_HOME": str(_HOME),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__CORE__DAGS_FOLDER": str(_HOME / "dags"),
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{_HOME}/airflow.db",
+}
 
 
 def _interrupt(*_: object) -> None:
@@ -85,3 +95,13 @@ def mariadb_url(databases: Databases) -> Iterator[str]:
     url = make_database(databases, "mariadb")
     yield url
     databases.server("mariadb").drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def airflow_db() -> str:
+    """Airflow's tables and ours, made by `airflow db migrate` in this process's SQLite database; returns its URL.
+
+    For tests that call Airflow's models in process. What they write stays for the tests that follow.
+    """
+    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True, text=True)
+    return os.environ["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]

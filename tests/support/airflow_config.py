@@ -16,6 +16,19 @@ USERS = ("admin", "op", "user", "viewer")
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
+def secrets_and_users(home: Path) -> dict[str, str]:
+    """Fresh keys, and the users of SimpleAuthManager with their password file in `home`."""
+    passwords = home / "passwords.json"
+    passwords.write_text(json.dumps({user: user for user in USERS}))
+    return {
+        "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{user}" for user in USERS),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
+        "AIRFLOW__API__SECRET_KEY": secrets.token_hex(16),
+        "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(32),
+    }
+
+
 @dataclass(frozen=True)
 class AirflowSettings:
     """Where one Airflow lives and how it differs from the defaults of the tests.
@@ -55,22 +68,16 @@ class AirflowSettings:
         """Make the folders and the password file, and return the whole environment of Airflow's processes."""
         self.home.mkdir(parents=True, exist_ok=True)
         self.dags_folder.mkdir(parents=True, exist_ok=True)
-        passwords = self.home / "passwords.json"
-        passwords.write_text(json.dumps({user: user for user in USERS}))
         settings = {
+            **secrets_and_users(self.home),
             "AIRFLOW__CORE__EXECUTOR": self.executor,
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags_folder),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "0",
-            "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{user}" for user in USERS),
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.base_url}/execution/",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.url,
             "AIRFLOW__API__BASE_URL": self.base_url,
-            "AIRFLOW__API__SECRET_KEY": secrets.token_hex(16),
-            "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(32),
             "AIRFLOW__SCHEDULER__JOB_HEARTBEAT_SEC": "2",
             "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
