@@ -103,5 +103,9 @@ def airflow_db() -> str:
 
     For tests that call Airflow's models in process. What they write stays for the tests that follow.
     """
-    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-m", "airflow", "db", "migrate"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, (
+        f"airflow db migrate: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    )
     return os.environ["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]

