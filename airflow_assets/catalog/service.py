@@ -1,0 +1,227 @@
+"""The catalogue's operations as methods: each opens its transaction and runs again what lost a race.
+
+The methods are those of :data:`airflow_assets.schemas.operations.OPERATIONS`, called with the caller, then
+the id of the path if there is one, then the body or query.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from airflow_assets.catalog import assets, event_listing, log, record, search
+from airflow_assets.catalog.engine import read, retrying, write
+from airflow_assets.catalog.filters import is_hidden
+from airflow_assets.catalog.workspace import Workspace
+from airflow_assets.schemas import rules
+from airflow_assets.schemas.operations import GetOptions, UpsertResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import Connection, Engine
+
+    from airflow_assets.catalog.states import AssetState
+    from airflow_assets.schemas.actors import Caller
+    from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
+    from airflow_assets.schemas.base import Page
+    from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.lineage import (
+        Graph,
+        LineageEvent,
+        RecordResult,
+        StateCorrection,
+        TaskRunRecord,
+        Usage,
+    )
+    from airflow_assets.schemas.queries import (
+        AssetQuery,
+        Batch,
+        BatchResult,
+        DependencyQuery,
+        EventQuery,
+        FacetQuery,
+        FacetResult,
+        HistoryQuery,
+        LineageQuery,
+        UsageQuery,
+    )
+    from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
+
+T = TypeVar("T")
+
+
+class CatalogService:
+    """The catalogue behind one engine.
+
+    :param engine: from :func:`airflow_assets.catalog.engine.make_engine`.
+    :param on_commit: called after every commit that appended events, to wake who reads the log.
+
+    >>> service = CatalogService(make_engine("sqlite:////tmp/catalogue.db"))
+    >>> service.upsert_asset(caller, AssetInput(id="orders", type="airflow_assets.types.Table")).created
+    True
+    """
+
+    def __init__(self, engine: Engine, on_commit: Callable[[], None] | None = None) -> None:
+        self.engine = engine
+        self._on_commit = on_commit
+
+    def search_assets(self, caller: Caller, query: AssetQuery) -> Page[Asset]:
+        """Return one page of assets."""
+        return self._read(lambda conn: search.search(conn, caller, query))
+
+    query_assets = search_assets
+
+    def facets(self, caller: Caller, query: FacetQuery) -> FacetResult:
+        """Return how often each value occurs among the matching assets."""
+        from airflow_assets.catalog import facets
+
+        return self._read(lambda conn: facets.facets(conn, caller, query))
+
+    def get_asset(self, caller: Caller, asset_id: str, options: GetOptions | None = None) -> Asset:
+        """Return an asset by its id or a former one.
+
+        Raises:
+            AssetNotFound: also when it is hidden, or deleted and not asked for.
+        """
+        wanted = rules.asset_id(asset_id)
+        include_deleted = bool(options and options.include_deleted)
+        return self._read(lambda conn: search.get(conn, caller, wanted, include_deleted=include_deleted))
+
+    def create_asset(self, caller: Caller, body: AssetInput) -> Asset:
+        """Make an asset; see :func:`airflow_assets.catalog.assets.create`."""
+        return self._change(caller, [body.id], lambda work: assets.create(work, body))
+
+    def update_asset(self, caller: Caller, asset_id: str, body: AssetUpdate) -> Asset:
+        """Change an asset; see :func:`airflow_assets.catalog.assets.update`."""
+        wanted = rules.asset_id(asset_id)
+        return self._change(caller, [wanted], lambda work: assets.update(work, wanted, body))
+
+    def delete_asset(self, caller: Caller, asset_id: str) -> None:
+        """Mark an asset as deleted; see :func:`airflow_assets.catalog.assets.delete`."""
+        wanted = rules.asset_id(asset_id)
+        self._change(caller, [wanted], lambda work: assets.delete(work, wanted))
+
+    def rename_asset(self, caller: Caller, body: Rename) -> Asset:
+        """Give an asset another id; see :func:`airflow_assets.catalog.assets.rename`."""
+        return self._change(caller, [body.old_id, body.new_id], lambda work: assets.rename(work, body))
+
+    def upsert_asset(self, caller: Caller, body: AssetInput) -> UpsertResult:
+        """Make or change an asset; see :func:`airflow_assets.catalog.assets.upsert`."""
+
+        def work(conn: Connection) -> tuple[UpsertResult, bool]:
+            space = Workspace(conn, caller, [body.id])
+            state, created = assets.upsert(space, body)
+            space.write()
+            return UpsertResult(asset=_seen(conn, state), created=created), True
+
+        return self._write(work)
+
+    def batch(self, caller: Caller, body: Batch) -> BatchResult:
+        """Do up to 1,000 writes, each for itself, in one transaction."""
+
+        def work(conn: Connection) -> tuple[BatchResult, bool]:
+            space = Workspace(conn, caller, assets.batch_ids(body))
+            result = assets.apply_batch(space, body)
+            return result, bool(space.write())
+
+        return self._write(work)
+
+    def record_task_run(self, caller: Caller, body: TaskRunRecord) -> RecordResult:
+        """Record a task run once; see :func:`airflow_assets.catalog.record.record_task_run`."""
+
+        def work(conn: Connection) -> tuple[RecordResult, bool]:
+            result = record.record_task_run(conn, caller, body)
+            return result, not result.duplicate
+
+        return self._write(work)
+
+    def correct_state(self, caller: Caller, body: StateCorrection) -> RecordResult:
+        """Set the final state of a recorded try."""
+        return self._write(lambda conn: (record.correct_state(conn, caller, body), False))
+
+    def list_events(self, caller: Caller, query: EventQuery) -> Page[Event]:
+        """Return one page of the event log."""
+        return self._read(lambda conn: event_listing.list_events(conn, caller, query))
+
+    def get_event(self, caller: Caller, event_id: str) -> Event:
+        """Return one event.
+
+        Raises:
+            EventNotFound: also when its asset's namespace is hidden.
+        """
+        event = self._read(lambda conn: log.find_event(conn, caller.tenant, event_id))
+        if event is None or is_hidden(event.asset.namespace, caller):
+            raise log.event_not_found(event_id)
+        return event
+
+    def replay_event(self, caller: Caller, body: Replay) -> ReplayResult:
+        """Start another run of an old event; only a service inside Airflow can."""
+        raise NotImplementedError(
+            "A catalogue outside Airflow has no Dags to run: use airflow_assets.airflow_bridge's service."
+        )
+
+    def list_history(self, caller: Caller, query: HistoryQuery) -> Page[Change]:
+        """Return one page of an asset's changes, newest first."""
+        return self._read(lambda conn: event_listing.list_history(conn, caller, query))
+
+    def list_usages(self, caller: Caller, query: UsageQuery) -> Page[Usage]:
+        """Return one page of usages, newest first."""
+        from airflow_assets.catalog import lineage
+
+        return self._read(lambda conn: lineage.list_usages(conn, caller, query))
+
+    def list_lineage(self, caller: Caller, query: LineageQuery) -> Page[LineageEvent]:
+        """Return one page of lineage events, newest first."""
+        from airflow_assets.catalog import lineage
+
+        return self._read(lambda conn: lineage.list_lineage(conn, caller, query))
+
+    def dependencies(self, caller: Caller, query: DependencyQuery) -> Graph:
+        """Return the neighbourhood of an asset."""
+        from airflow_assets.catalog import lineage
+
+        return self._read(lambda conn: lineage.dependencies(conn, caller, query))
+
+    def export_rows(self, caller: Caller, query: ExportQuery) -> Page[ExportRow]:
+        """Return one page of an export."""
+        from airflow_assets.catalog import transfer
+
+        return self._read(lambda conn: transfer.export_rows(conn, caller, query))
+
+    def import_rows(self, caller: Caller, body: ImportRequest) -> ImportResult:
+        """Take over rows of an export."""
+        from airflow_assets.catalog import transfer
+
+        return self._write(lambda conn: (transfer.import_rows(conn, caller, body), True))
+
+    def _change(self, caller: Caller, ids: Iterable[str], change: Callable[[Workspace], AssetState]) -> Asset:
+        wanted = list(ids)
+
+        def work(conn: Connection) -> tuple[Asset, bool]:
+            space = Workspace(conn, caller, wanted)
+            state = change(space)
+            appended = bool(space.write())
+            return _seen(conn, state), appended
+
+        return self._write(work)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        def attempt() -> T:
+            with read(self.engine) as conn:
+                return work(conn)
+
+        return retrying(attempt)
+
+    def _write(self, work: Callable[[Connection], tuple[T, bool]]) -> T:
+        def attempt() -> tuple[T, bool]:
+            with write(self.engine) as conn:
+                return work(conn)
+
+        result, appended = retrying(attempt)
+        if appended and self._on_commit:
+            self._on_commit()
+        return result
+
+
+def _seen(conn: Connection, state: AssetState) -> Asset:
+    return state.to_asset(search.former_ids(conn, state.pk) if state.pk else ())

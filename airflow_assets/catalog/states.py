@@ -1,0 +1,106 @@
+"""An asset's row in Python: what the catalogue's modules pass to each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow_assets.catalog.values import id_sort
+from airflow_assets.schemas.assets import Asset
+from airflow_assets.schemas.base import iso
+from airflow_assets.schemas.rules import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row
+
+
+@dataclass(frozen=True, slots=True)
+class AssetState:
+    """One asset at one moment.
+
+    :param key: its identity (:func:`airflow_assets.schemas.rules.identity`).
+    :param pk: its row number; 0 as long as it has no row.
+    """
+
+    key: bytes
+    pk: int
+    tenant: str
+    id: str
+    type: str
+    namespace: str | None
+    display_name: str | None
+    description: str | None
+    metadata: dict[str, Any]
+    uri: str | None
+    group: str | None
+    created: datetime
+    updated: datetime
+    deleted: bool
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> AssetState:
+        """Return the state of a row of the table ``asset``."""
+        return cls(
+            key=bytes(row.asset_key),
+            pk=row.pk,
+            tenant=row.tenant,
+            id=row.id,
+            type=row.type,
+            namespace=row.namespace,
+            display_name=row.display_name,
+            description=row.description,
+            metadata=json.loads(row.metadata),
+            uri=row.uri,
+            group=row.asset_group,
+            created=row.created,
+            updated=row.updated,
+            deleted=bool(row.deleted),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the values of the table's columns, without ``pk``."""
+        return {
+            "asset_key": self.key,
+            "tenant": self.tenant,
+            "id": self.id,
+            "id_sort": id_sort(self.id),
+            "namespace": self.namespace,
+            "type": self.type,
+            "display_name": self.display_name,
+            "description": self.description,
+            "metadata": json_text(self.metadata),
+            "uri": self.uri,
+            "asset_group": self.group,
+            "created": self.created,
+            "updated": self.updated,
+            "deleted": self.deleted,
+        }
+
+    def payload(self) -> dict[str, Any]:
+        """Return the JSON form of :class:`~airflow_assets.schemas.events.EventAsset`."""
+        return {
+            "id": self.id,
+            "type": self.type,
+            "namespace": self.namespace,
+            "displayName": self.display_name,
+            "description": self.description,
+            "metadata": self.metadata,
+            "tenantId": self.tenant,
+            "created": iso(self.created),
+            "updated": iso(self.updated),
+        }
+
+    def to_asset(self, aliases: Sequence[str] = ()) -> Asset:
+        """Return the asset as callers see it."""
+        return Asset.model_construct(
+            tenant_id=self.tenant,
+            aliases=list(aliases),
+            **{name: getattr(self, name) for name in _SHARED},
+        )
+
+
+_SHARED = tuple(field.name for field in fields(AssetState) if field.name not in {"key", "pk", "tenant"})
