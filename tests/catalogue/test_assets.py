@@ -275,7 +275,12 @@ def test_batch_keeps_what_is_good(service: CatalogService) -> None:
     assert [item.status for item in result.items] == [201, 409, 422, 200, 200, 204, 404, 422]
     assert [item.id for item in result.items] == ["new", "old", "untyped", "new", "new", "old", "old", "new"]
     assert result.items[1].problem["type"].endswith("asset-already-exists")
-    assert kinds(service)[1:] == [("CREATED", "new"), ("UPDATED", "new"), ("UPDATED", "new"), ("DELETED", "old")]
+    assert kinds(service)[1:] == [
+        ("CREATED", "new"),
+        ("UPDATED", "new"),
+        ("UPDATED", "new"),
+        ("DELETED", "old"),
+    ]
     new = service.get_asset(CALLER, "new")
     assert (new.description, new.metadata) == ("d", {"k": 1})
 
@@ -298,7 +303,9 @@ def test_commit_is_announced_once(service: CatalogService) -> None:
 
 
 def test_events_are_numbered_without_gaps_and_named_in_order(service: CatalogService) -> None:
-    batch = Batch(items=[BatchItem(action="upsert", asset=AssetInput(id=f"a{n}", type="T")) for n in range(1000)])
+    batch = Batch(
+        items=[BatchItem(action="upsert", asset=AssetInput(id=f"a{n}", type="T")) for n in range(1000)]
+    )
     assert {item.status for item in service.batch(CALLER, batch).items} == {201}
     assert {item.status for item in service.batch(CALLER, batch).items} == {200}
     log = events(service)
