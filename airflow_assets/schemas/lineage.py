@@ -46,6 +46,7 @@ class TaskRunRecord(Schema):
     Outputs are stored only when ``state`` is success; any other state leaves lineage and touches no asset.
 
     :param only_if_missing: sent by the reconciler and the follower: do nothing when the try has a record.
+    :param note: append the warnings, and the problems met here, to the note of the task instance.
     """
 
     task: TaskRun
@@ -55,6 +56,7 @@ class TaskRunRecord(Schema):
     bundles: list[Bundle]
     warnings: list[str] = Field(default_factory=list)
     only_if_missing: bool = False
+    note: bool = False
 
 
 class Problem(Schema):
