@@ -48,14 +48,14 @@ OPTIONS = {
             "string",
             "managed",
             "How tasks prove who they are: managed (a token signed with the secret of the connection "
-            "airflow_assets_default), user (only what the connection's login or token gives), off (no access).",
+            "airflow_assets_default), user (only what the connection's login or token gives), off (none).",
         ),
         Option(
             "namespaces",
             "string",
             "",
-            "Which namespaces and teams may read the assets of a namespace, as JSON. Empty: everybody may read "
-            "all.",
+            "Which namespaces and teams may read the assets of a namespace, as JSON. Empty: everybody may "
+            "read all.",
             '{"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}',
         ),
         Option(

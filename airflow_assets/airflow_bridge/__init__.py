@@ -1,0 +1,1 @@
+"""The one place that touches Airflow's internals; runs only where Airflow's database may be used."""

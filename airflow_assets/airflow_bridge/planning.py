@@ -1,0 +1,122 @@
+"""Decides which events start which runs. Knows no database."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_assets.airflow_bridge.conditions import ConditionFailed, Conditions
+from airflow_assets.airflow_bridge.payload import condition_payload
+from airflow_assets.airflow_bridge.subscriptions import Trigger
+from airflow_assets.schemas.events import Event
+from airflow_assets.schemas.matching import event_matches
+from airflow_assets.schemas.rules import DEFAULT_TENANT
+from airflow_assets.schemas.subscription import OnPause, Subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from airflow_assets.airflow_bridge.subscriptions import SubscribedDag
+
+log = logging.getLogger(__name__)
+WARN_EVERY = 3600.0
+
+
+@dataclass(frozen=True)
+class Match:
+    """An event that starts a run, and the triggers that it matches, the one that names the run first."""
+
+    event: Event
+    triggers: tuple[Trigger, ...]
+
+
+class Room:
+    """How many runs a Dag may still get.
+
+    :param queued: runs of the Dag that wait. :param active: runs that wait or run.
+    """
+
+    def __init__(self, queued: int, active: int, default_limit: int) -> None:
+        self._queued = queued
+        self._active = active
+        self._default_limit = default_limit
+
+    def take(self, subscription: Subscription) -> bool:
+        """Take the place of one run; False when there is none."""
+        full = self._queued >= (subscription.max_pending or self._default_limit)
+        if full or (self._active and not subscription.allow_concurrent):
+            return False
+        self._queued += 1
+        self._active += 1
+        return True
+
+
+class Matcher:
+    """Tells which triggers of a Dag an event matches."""
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._warned: dict[tuple[str, str], float] = {}
+
+    def matches(
+        self,
+        dag: SubscribedDag,
+        events: Sequence[Event],
+        stopped: frozenset[str],
+        teams: dict[str, str | None],
+        present_id: Callable[[str], str],
+    ) -> list[Match]:
+        """Return the events that start a run of the Dag, in their order.
+
+        :param stopped: keys of triggers that start no more runs. :param teams: of the Dags that wrote.
+        :param present_id: returns the id that an asset of this id has now.
+        """
+        triggers = [
+            trigger
+            for trigger in dag.triggers
+            if trigger.key not in stopped
+            and not (dag.paused and trigger.subscription.on_pause is OnPause.SKIP)
+        ]
+        found = []
+        for event in events:
+            if not _may_start(dag, event, teams):
+                continue
+            hits = tuple(trigger for trigger in triggers if self._hits(dag, trigger, event, present_id))
+            if hits:
+                found.append(Match(event, hits))
+        return found
+
+    def _hits(
+        self, dag: SubscribedDag, trigger: Trigger, event: Event, present_id: Callable[[str], str]
+    ) -> bool:
+        subscription = trigger.subscription
+        if not event_matches(subscription.filter, event, resolve=present_id):
+            return False
+        if subscription.when is None:
+            return True
+        try:
+            return self._conditions.holds(subscription.when, condition_payload(event))
+        except ConditionFailed as error:
+            self._warn(dag.dag_id, subscription.trigger_id, event, error)
+            return False
+
+    def _warn(self, dag_id: str, trigger_id: str, event: Event, error: Exception) -> None:
+        now = time.monotonic()
+        if now - self._warned.get((dag_id, trigger_id), -WARN_EVERY) >= WARN_EVERY:
+            self._warned[dag_id, trigger_id] = now
+            log.warning(
+                "The condition when= of trigger %r of Dag %s counts as false for event %s: %s",
+                trigger_id,
+                dag_id,
+                event.id,
+                error,
+            )
+
+
+def _may_start(dag: SubscribedDag, event: Event, teams: dict[str, str | None]) -> bool:
+    """Dags follow the default tenant; a team's Dags only what Dags of the team write."""
+    if event.asset.tenant_id != DEFAULT_TENANT:
+        return False
+    return dag.team is None or teams.get(event.source.dag_id or "") == dag.team

@@ -1,0 +1,87 @@
+"""The catalogue's service inside Airflow: it can also start runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_assets.airflow_bridge.conditions import Conditions
+from airflow_assets.airflow_bridge.context import orm
+from airflow_assets.airflow_bridge.payload import run_id_of
+from airflow_assets.airflow_bridge.planning import Matcher
+from airflow_assets.airflow_bridge.registry import present_ids
+from airflow_assets.airflow_bridge.runs import SerializedDags, Start, make_runs
+from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscriptions, teams_of
+from airflow_assets.catalog.engine import db_now, read
+from airflow_assets.catalog.service import CatalogService
+from airflow_assets.exceptions import NotFound
+from airflow_assets.schemas.events import ReplayResult, ReplayRun
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from airflow_assets.schemas.actors import Caller
+    from airflow_assets.schemas.events import Event, Replay
+
+
+class AirflowService(CatalogService):
+    """:class:`CatalogService` on Airflow's own database."""
+
+    def replay_event(self, caller: Caller, body: Replay) -> ReplayResult:
+        """Start another run of an old event for each Dag that follows it, or for the one that is named.
+
+        The same ``replay_id`` starts no second run. Neither ``max_pending`` nor ``stop_after`` holds it back:
+        somebody asked for this very run.
+
+        Raises:
+            EventNotFound: there is no such event, or it is hidden from the caller.
+            NotFound: the named Dag does not follow the event.
+        """
+        event = self.get_event(caller, body.event_id)
+        starts = self._starts(event, body)
+        return self._write(lambda conn: (ReplayResult(runs=_make(conn, starts)), False))
+
+    def _starts(self, event: Event, body: Replay) -> list[tuple[SubscribedDag, Start]]:
+        with read(self.engine) as conn:
+            known = present_ids(conn)
+            with orm(conn) as session:
+                dags = Subscriptions().read(session)
+                teams = teams_of(session, {event.source.dag_id} if event.source.dag_id else set())
+        conditions = Conditions()
+        try:
+            matcher = Matcher(conditions)
+            run_id = run_id_of(event.id, body.replay_id)
+            starts = [
+                (dag, Start(run_id, match.event, match.triggers))
+                for dag in dags.values()
+                if body.dag_id in (None, dag.dag_id)
+                for match in matcher.matches(
+                    replace(dag, paused=False),
+                    [event],
+                    frozenset(),
+                    teams,
+                    lambda name: known.get(name, name),
+                )
+            ]
+        finally:
+            conditions.close()
+        if body.dag_id is not None and not starts:
+            raise NotFound(
+                f"The Dag {body.dag_id!r} does not follow the event {event.id}.",
+                hint="Name a Dag scheduled on an EventTrigger that the event matches, or leave the Dag out.",
+                dag_id=body.dag_id,
+            )
+        return starts
+
+
+def _make(conn: Connection, starts: list[tuple[SubscribedDag, Start]]) -> list[ReplayRun]:
+    now = db_now(conn)
+    runs = []
+    serialized = SerializedDags()
+    with orm(conn) as session:
+        for dag, start in starts:
+            known = serialized.get(session, dag.dag_id)
+            if known is not None:
+                made = make_runs(session, known, [start], now)
+                runs.append(ReplayRun(dag_id=dag.dag_id, run_id=start.run_id, created=bool(made)))
+    return runs
