@@ -1,8 +1,8 @@
 """The tables, as SQLAlchemy Core. The migrations make exactly these (a test compares).
 
 Rows refer to an asset by ``asset_pk``, a number that survives renames. Its public identity is ``asset_key``,
-the SHA-256 of tenant and id (:func:`airflow_assets.schemas.rules.identity`). ``id_sort`` is the first 255 bytes
-of the id in UTF-8: byte order is code-point order on every database, and 255 bytes fit every index.
+the SHA-256 of tenant and id (:func:`airflow_assets.schemas.rules.identity`). ``id_sort`` is the first 255
+bytes of the id in UTF-8: byte order is code-point order on every database, and 255 bytes fit every index.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from airflow_assets.catalog.column_types import (
 )
 
 PREFIX = "airflow_assets_"
+VERSION_TABLE = "alembic_version_airflow_assets"
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -148,7 +149,7 @@ lineage = Table(
     Index("ix_airflow_assets_lineage_created", "created"),
     **_OPTIONS,
 )
-"""One row per bundle of one try; ``record_key`` is the SHA-256 of the try: a repeat finds its first record."""
+"""One row per bundle of one try; ``record_key``, the SHA-256 of the try, lets a repeat find its record."""
 
 usage = Table(
     PREFIX + "usage",
@@ -188,7 +189,7 @@ sequence = Table(
     Column("value", BigInteger, nullable=False),
     **_OPTIONS,
 )
-"""One row, ``log``: the last number given to an event or a lineage row, taken as a transaction's last step."""
+"""One row, ``log``: the last number given to an event or a lineage row; a transaction's last step."""
 
 consumer = Table(
     PREFIX + "consumer",

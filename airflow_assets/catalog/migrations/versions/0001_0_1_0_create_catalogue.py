@@ -1,0 +1,212 @@
+"""Create the catalogue (0.1.0).
+
+Written out, not taken from the models: this revision must make the same tables when the models have moved on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import context, op
+
+from airflow_assets.catalog.column_types import (
+    BigId,
+    LongBytes,
+    LongText,
+    UtcDateTime,
+    bytes_of,
+    exact_text,
+)
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+_P = "airflow_assets_"
+_OPTIONS: dict[str, Any] = {
+    f"{dialect}_{option}": value
+    for dialect in ("mysql", "mariadb")
+    for option, value in (("charset", "utf8mb4"), ("collate", "utf8mb4_bin"), ("row_format", "DYNAMIC"))
+}
+
+
+def upgrade() -> None:
+    present = set() if context.is_offline_mode() else set(sa.inspect(op.get_bind()).get_table_names())
+    for name, columns in _tables().items():
+        if _P + name in present:
+            continue
+        op.create_table(_P + name, *columns, **_OPTIONS)
+        for index, fields, unique in _INDEXES.get(name, ()):
+            op.create_index(index, _P + name, fields, unique=unique)
+
+
+def downgrade() -> None:
+    for name in reversed(_tables()):
+        op.drop_table(_P + name)
+
+
+def _asset_pk(**options: Any) -> sa.Column[Any]:
+    return sa.Column(
+        "asset_pk",
+        sa.BigInteger,
+        sa.ForeignKey(f"{_P}asset.pk", ondelete="CASCADE"),
+        nullable=False,
+        **options,
+    )
+
+
+def _tables() -> dict[str, list[Any]]:
+    return {**_asset_tables(), **_log_tables(), **_work_tables()}
+
+
+def _asset_tables() -> dict[str, list[Any]]:
+    return {
+        "asset": [
+            sa.Column("pk", BigId, primary_key=True, autoincrement=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("asset_key", bytes_of(32), nullable=False, unique=True),
+            sa.Column("id", exact_text(1500), nullable=False),
+            sa.Column("id_sort", bytes_of(255), nullable=False),
+            sa.Column("namespace", exact_text(150)),
+            sa.Column("type", exact_text(250), nullable=False),
+            sa.Column("display_name", exact_text(1500)),
+            sa.Column("description", LongText),
+            sa.Column("metadata", LongText, nullable=False),
+            sa.Column("uri", exact_text(1500)),
+            sa.Column("asset_group", exact_text(1500)),
+            sa.Column("created", UtcDateTime, nullable=False),
+            sa.Column("updated", UtcDateTime, nullable=False),
+            sa.Column("deleted", sa.Boolean(create_constraint=False), nullable=False),
+        ],
+        "alias": [
+            sa.Column("alias_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("id", exact_text(1500), nullable=False),
+            _asset_pk(),
+            sa.Column("created", UtcDateTime, nullable=False),
+        ],
+        "metadata_value": [
+            _asset_pk(primary_key=True),
+            sa.Column("field", exact_text(250), primary_key=True),
+            sa.Column("tag", sa.String(1), nullable=False),
+            sa.Column("value_sort", bytes_of(255), nullable=False),
+            sa.Column("value_hash", bytes_of(16), nullable=False),
+            sa.Column("value_rest", LongBytes),
+            sa.Column("id_sort", bytes_of(255), nullable=False),
+        ],
+    }
+
+
+def _log_tables() -> dict[str, list[Any]]:
+    return {
+        "event": [
+            sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("event_id", sa.String(36), nullable=False, unique=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("asset_pk", sa.BigInteger, nullable=False),
+            sa.Column("kind", sa.String(20), nullable=False),
+            sa.Column("created", UtcDateTime, nullable=False),
+            sa.Column("namespace", exact_text(150)),
+            sa.Column("type", exact_text(250), nullable=False),
+            sa.Column("payload", LongText, nullable=False),
+            sa.Column("diff", LongText, nullable=False),
+            sa.Column("source", LongText, nullable=False),
+            sa.Column("depth", sa.Integer, nullable=False),
+            sa.Column("suppressed", sa.String(20)),
+        ],
+        "lineage": [
+            sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("record_key", bytes_of(32), nullable=False),
+            sa.Column("bundle", sa.SmallInteger, nullable=False),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("dag_id", exact_text(250), nullable=False),
+            sa.Column("run_id", exact_text(250), nullable=False),
+            sa.Column("task_id", exact_text(250), nullable=False),
+            sa.Column("map_index", sa.Integer, nullable=False),
+            sa.Column("try_number", sa.Integer, nullable=False),
+            sa.Column("ti_id", sa.String(36)),
+            sa.Column("state", sa.String(20), nullable=False),
+            sa.Column("inputs", LongText, nullable=False),
+            sa.Column("outputs", LongText, nullable=False),
+            sa.Column("warnings", LongText, nullable=False),
+            sa.Column("start_date", UtcDateTime),
+            sa.Column("end_date", UtcDateTime),
+            sa.Column("created", UtcDateTime, nullable=False),
+        ],
+        "usage": [
+            sa.Column("lineage_seq", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("asset_pk", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("role", sa.String(1), primary_key=True),
+            sa.Column("created", UtcDateTime, nullable=False),
+        ],
+        "edge": [
+            sa.Column("edge_key", bytes_of(16), primary_key=True),
+            sa.Column("source_pk", sa.BigInteger, nullable=False),
+            sa.Column("target_pk", sa.BigInteger, nullable=False),
+            sa.Column("dag_id", exact_text(250), nullable=False),
+            sa.Column("task_id", exact_text(250), nullable=False),
+            sa.Column("first_seen", UtcDateTime, nullable=False),
+            sa.Column("last_seen", UtcDateTime, nullable=False),
+        ],
+    }
+
+
+def _work_tables() -> dict[str, list[Any]]:
+    return {
+        "sequence": [
+            sa.Column("name", sa.String(30), primary_key=True),
+            sa.Column("value", sa.BigInteger, nullable=False),
+        ],
+        "consumer": [
+            sa.Column("kind", sa.String(20), primary_key=True),
+            sa.Column("name", exact_text(250), primary_key=True),
+            sa.Column("seq", sa.BigInteger, nullable=False),
+            sa.Column("state", LongText),
+            sa.Column("updated", UtcDateTime, nullable=False),
+        ],
+        "job": [
+            sa.Column("name", sa.String(50), primary_key=True),
+            sa.Column("owner", sa.String(100), nullable=False),
+            sa.Column("expires", UtcDateTime, nullable=False),
+        ],
+        "followed": [
+            sa.Column("airflow_event_id", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("created", UtcDateTime, nullable=False),
+        ],
+    }
+
+
+_INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
+    "asset": (
+        (f"ix_{_P}asset_by_id", ["tenant", "deleted", "id_sort", "pk"], False),
+        (f"ix_{_P}asset_by_updated", ["tenant", "deleted", "updated", "pk"], False),
+        (f"ix_{_P}asset_by_created", ["tenant", "deleted", "created", "pk"], False),
+        (f"ix_{_P}asset_by_type", ["tenant", "deleted", "type", "id_sort", "pk"], False),
+        (f"ix_{_P}asset_by_namespace", ["tenant", "deleted", "namespace", "id_sort", "pk"], False),
+    ),
+    "alias": ((f"ix_{_P}alias_asset_pk", ["asset_pk"], False),),
+    "metadata_value": (
+        (f"ix_{_P}metadata_value_equal", ["field", "value_hash", "id_sort", "asset_pk"], False),
+        (f"ix_{_P}metadata_value_range", ["field", "tag", "value_sort", "asset_pk"], False),
+    ),
+    "event": (
+        (f"ix_{_P}event_of_asset", ["asset_pk", "seq"], False),
+        (f"ix_{_P}event_created", ["created"], False),
+    ),
+    "lineage": (
+        (f"uq_{_P}lineage_record", ["record_key", "bundle"], True),
+        (f"ix_{_P}lineage_run", ["dag_id", "run_id", "seq"], False),
+        (f"ix_{_P}lineage_created", ["created"], False),
+    ),
+    "usage": (
+        (f"ix_{_P}usage_of_asset", ["asset_pk", "lineage_seq"], False),
+        (f"ix_{_P}usage_created", ["created"], False),
+    ),
+    "edge": (
+        (f"ix_{_P}edge_source", ["source_pk", "target_pk"], False),
+        (f"ix_{_P}edge_target", ["target_pk", "source_pk"], False),
+    ),
+    "followed": ((f"ix_{_P}followed_created", ["created"], False),),
+}
