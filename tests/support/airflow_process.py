@@ -113,8 +113,6 @@ class AirflowProcess(AirflowApi):
         for component in self.components:
             self._launch(component, component)
         self.wait_healthy(timeout)
-        # The server builds the Execution API on its first request: better here than in a test's first task.
-        self.client.get("/execution/health/ping").raise_for_status()
         return self
 
     def _launch(self, name: str, component: str) -> None:
@@ -143,6 +141,8 @@ class AirflowProcess(AirflowApi):
             wait_until(self._healthy, timeout, "Airflow to be healthy", interval=0.25)
         except TimeoutError as late:
             raise RuntimeError(f"{late}: {self.health()}\n{self.log_tails()}") from late
+        # The server builds the Execution API on its first request: better here than in the first task of a test.
+        self.client.get("/execution/health/ping").raise_for_status()
 
     def _healthy(self) -> bool:
         for name, process in self._running.items():
