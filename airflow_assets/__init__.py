@@ -27,7 +27,11 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    found = getattr(import_module(home), name)
+    if name == "trigger_asset":
+        # Imported inside a task it is what the run has, or None; elsewhere the object that finds out later.
+        return import_module("airflow_assets.event_context").in_task_or(found)
+    return found
 
 
 def __dir__() -> list[str]:

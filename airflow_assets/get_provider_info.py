@@ -20,8 +20,24 @@ def get_provider_info() -> dict[str, Any]:
                 "connection-type": "airflow-assets",
                 "hook-class-name": "airflow_assets.hooks.AssetCatalogHook",
                 "hook-name": "Asset catalogue",
+                "conn-fields": {
+                    "token": {
+                        "label": "Bearer token",
+                        "schema": {"type": ["string", "null"], "format": "password"},
+                    },
+                    "tenant": {"label": "Tenant", "schema": {"type": ["string", "null"]}},
+                },
+                "ui-field-behaviour": {
+                    "hidden-fields": ["schema", "port"],
+                    "relabeling": {"host": "API server address", "login": "User name"},
+                    "placeholders": {
+                        "host": "https://airflow.example.com (empty: this Airflow)",
+                        "login": "empty: the managed secret is used",
+                    },
+                },
             }
         ],
+        "extra-links": ["airflow_assets.links.AssetLink"],
         "plugins": [{"name": "airflow_assets", "plugin-class": "airflow_assets.plugin.AssetsPlugin"}],
         "cli": ["airflow_assets.cli.get_cli_commands"],
         "db-managers": ["airflow_assets.airflow_bridge.db_manager.AssetsDBManager"],

@@ -33,6 +33,7 @@ def get_client(
     token: str | None = None,
     username: str | None = None,
     password: str | None = None,
+    patience: float | None = None,
 ) -> CatalogClient:
     """Return a client; cheap, since connections to the API are kept and shared within a process.
 
@@ -43,10 +44,11 @@ def get_client(
     :param api_url: address of Airflow's API server with its base path, such as ``https://airflow.example.com/af``.
     :param tenant: the tenant to act on, default the connection's, else ``main``.
     :param token: a bearer token of Airflow's API. Not together with ``username`` and ``password``.
+    :param patience: seconds to keep trying, default ``[airflow_assets] client_patience``.
     :raises InvalidRequest: ``token`` together with ``password``, or half of a login; nothing is sent.
     :raises CatalogUnavailable: no address or connection can be found.
     """
-    options = Options(conn_id, api_url, tenant, token, username, password)
+    options = Options(conn_id, api_url, tenant, token, username, password, patience)
     from airflow_assets.client.base import CatalogClient
     from airflow_assets.client.choose import choose_transport
 
@@ -61,12 +63,13 @@ def get_async_client(
     token: str | None = None,
     username: str | None = None,
     password: str | None = None,
+    patience: float | None = None,
 ) -> AsyncCatalogClient:
     """Return the client for coroutines, such as triggers; arguments and errors as :func:`get_client`.
 
     Making it does no work: the connection is read, asynchronously, with the first call.
     """
-    options = Options(conn_id, api_url, tenant, token, username, password)
+    options = Options(conn_id, api_url, tenant, token, username, password, patience)
     from airflow_assets.client.aio import AsyncCatalogClient
     from airflow_assets.client.choose import LazyAsyncTransport
 

@@ -44,6 +44,7 @@ class _Target:
     address: Address
     credentials: _Credentials
     tenant: str | None
+    timeout: httpx.Timeout
 
 
 class _Pool:
@@ -59,14 +60,14 @@ class _Pool:
     def client(self) -> httpx.Client:
         with self._lock:
             if self._sync is None:
-                self._sync = httpx.Client(timeout=_timeout(), headers=_headers())
+                self._sync = httpx.Client(headers=_headers())
             return self._sync
 
     def async_client(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._async:
-                self._async[loop] = httpx.AsyncClient(timeout=_timeout(), headers=_headers())
+                self._async[loop] = httpx.AsyncClient(headers=_headers())
             return self._async[loop]
 
     def close(self) -> None:
@@ -82,8 +83,13 @@ class _Pool:
             await client.aclose()
 
 
-def _timeout() -> httpx.Timeout:
-    return httpx.Timeout(float(config.client_timeout()), connect=5.0)
+def _timeout(options: Options) -> httpx.Timeout:
+    """One answer may take as long as configured, and never longer than the whole call may."""
+    return httpx.Timeout(min(float(config.client_timeout()), _patience(options)), connect=5.0)
+
+
+def _patience(options: Options) -> float:
+    return float(config.client_patience()) if options.patience is None else options.patience
 
 
 def _headers() -> dict[str, str]:
@@ -125,7 +131,7 @@ class HttpTransport:
 
         :raises AssetCatalogError: as the problem document says, or CatalogUnavailable when no answer comes.
         """
-        exchange = Exchange(operation, path_id, payload, float(config.client_patience()))
+        exchange = Exchange(operation, path_id, payload, _patience(self._options))
         while True:
             target = _target(self._options, self._connection(exchange.renew))
             outcome = self._attempt(exchange, target)
@@ -164,7 +170,7 @@ class AsyncHttpTransport:
 
     async def call(self, operation: Operation, path_id: str | None, payload: Schema | None) -> Any:
         """See :meth:`HttpTransport.call`."""
-        exchange = Exchange(operation, path_id, payload, float(config.client_patience()))
+        exchange = Exchange(operation, path_id, payload, _patience(self._options))
         while True:
             target = _target(self._options, await self._connection(exchange.renew))
             outcome = await self._attempt(exchange, target)
@@ -202,7 +208,7 @@ def _needs_connection(options: Options) -> bool:
 def _target(options: Options, connection: Connection | None) -> _Target:
     address = find_address(options.api_url, connection.url if connection else None, options.conn_id)
     tenant = options.tenant or (connection.tenant if connection else None)
-    return _Target(address, credentials.choose(options, connection), tenant)
+    return _Target(address, credentials.choose(options, connection), tenant, _timeout(options))
 
 
 def _judge(exchange: Exchange, outcome: Answer | Failure, target: _Target) -> float | None:
@@ -227,7 +233,10 @@ def _token_request(client: httpx.Client | httpx.AsyncClient, target: _Target) ->
     login = target.credentials
     assert isinstance(login, credentials.Login)  # noqa: S101 - the other two always have a token
     return client.build_request(
-        "POST", target.address.tokens, json={"username": login.username, "password": login.password}
+        "POST",
+        target.address.tokens,
+        json={"username": login.username, "password": login.password},
+        timeout=target.timeout,
     )
 
 
@@ -266,6 +275,7 @@ def _request(
         params=exchange.params,
         content=exchange.body,
         headers=headers,
+        timeout=target.timeout,
     )
 
 

@@ -63,9 +63,11 @@ def current_claims() -> Claims:
             map_index=-1 if task_instance.map_index is None else task_instance.map_index,
             try_number=task_instance.try_number,
         )
-    trigger_id = _current_trigger()
-    if trigger_id is not None:
-        return Claims(sub=f"trigger:{trigger_id}")
+    bound = _bound_for_logs()
+    if bound.get("trigger_id") is not None:
+        return Claims(sub=f"trigger:{bound['trigger_id']}")
+    if bound.get("ti_id"):
+        return _claims_of_starting_task(bound)
     if _is_supervised():
         return Claims(sub=f"parse:{_dag_file()}")
     raise NotAuthenticated(
@@ -94,11 +96,29 @@ def current_source() -> Source:
     )
 
 
-def _current_trigger() -> str | None:
-    """Airflow's trigger runner binds the trigger's id for log lines, in each trigger's own asyncio task."""
+def in_task_process() -> bool:
+    """Whether this process was started for one task, even if the task's body does not run yet or any more."""
+    bound = _bound_for_logs()
+    return bool(bound.get("ti_id")) and bound.get("trigger_id") is None
+
+
+def _bound_for_logs() -> dict[str, Any]:
+    """Return the ids that Airflow binds for log lines: a task's at its start, a trigger's in its task."""
     contextvars = sys.modules.get("structlog.contextvars")
-    bound = contextvars.get_contextvars().get("trigger_id") if contextvars else None
-    return None if bound is None else str(bound)
+    return dict(contextvars.get_contextvars()) if contextvars else {}
+
+
+def _claims_of_starting_task(bound: dict[str, Any]) -> Claims:
+    """While a task's process parses the Dag file and resolves its params there is no current context yet."""
+    map_index = bound.get("map_index")
+    return Claims(
+        sub=f"ti:{bound['ti_id']}",
+        dag_id=bound.get("dag_id"),
+        run_id=bound.get("run_id"),
+        task_id=bound.get("task_id"),
+        map_index=-1 if map_index is None else map_index,
+        try_number=bound.get("try_number"),
+    )
 
 
 def _is_supervised() -> bool:

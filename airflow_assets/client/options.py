@@ -19,6 +19,7 @@ class Options:
     token: str | None = None
     username: str | None = None
     password: str | None = None
+    patience: float | None = None
 
     def __post_init__(self) -> None:
         check_login(self.token, self.username, self.password, "the arguments")

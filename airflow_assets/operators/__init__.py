@@ -1,0 +1,42 @@
+"""Operators of the asset catalogue; the contract's short names are the same classes.
+
+=========================  ============
+:class:`SetAssetOperator`     ``Set``
+:class:`ListAssetsOperator`   ``List``
+:class:`DeleteAssetOperator`  ``Delete``
+=========================  ============
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_assets.operators.catalog import DeleteAssetOperator, SetAssetOperator
+    from airflow_assets.operators.listing import ListAssetsOperator
+
+    Set = SetAssetOperator
+    List = ListAssetsOperator
+    Delete = DeleteAssetOperator
+
+__all__ = ["Delete", "DeleteAssetOperator", "List", "ListAssetsOperator", "Set", "SetAssetOperator"]
+
+_HOMES = {
+    "SetAssetOperator": "airflow_assets.operators.catalog",
+    "DeleteAssetOperator": "airflow_assets.operators.catalog",
+    "ListAssetsOperator": "airflow_assets.operators.listing",
+}
+_SHORT = {"Set": "SetAssetOperator", "List": "ListAssetsOperator", "Delete": "DeleteAssetOperator"}
+
+
+def __getattr__(name: str) -> Any:
+    whole = _SHORT.get(name, name)
+    home = _HOMES.get(whole)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), whole)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
