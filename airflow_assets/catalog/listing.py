@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from airflow_assets.catalog import cursors, metadata_sql
 from airflow_assets.catalog.filters import at_most, contains_text, storable, visible
-from airflow_assets.catalog.tables import alias, asset, metadata_value
+from airflow_assets.catalog.tables import alias, asset
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 from airflow_assets.schemas.patterns import compile_pattern
 from airflow_assets.schemas.rules import identity
@@ -84,7 +84,9 @@ class Listing:
         named_now = named.union(select(alias.c.asset_pk).where(alias.c.alias_key.in_(keys))).subquery()
         return asset.join(named_now, named_now.c.pk == asset.c.pk)
 
-    def conditions(self, *, but: MetadataCondition | None = None) -> list[ColumnElement[bool]]:
+    def conditions(
+        self, *, but: MetadataCondition | None = None, pk: ColumnElement[Any] = asset.c.pk
+    ) -> list[ColumnElement[bool]]:
         """Return the WHERE on :attr:`source`, apart from ``deleted``, REGEX and one metadata condition."""
         rest = [c for c in self.query.metadata_query if c is not but and c.type is not Operator.REGEX]
         return [
@@ -92,7 +94,7 @@ class Listing:
             visible(asset.c.namespace, self.caller),
             *self._attributes(),
             *self._times(),
-            *metadata_sql.conditions_hold(self.dialect, rest, asset.c.pk),
+            *metadata_sql.conditions_hold(self.dialect, rest, pk),
         ]
 
     def deleted(self) -> ColumnElement[bool]:
@@ -158,19 +160,19 @@ class Listing:
         in_order = driver is not None and driver.ordered and order.by == "id"
         if driver is None or not (driver.few or in_order):
             return self.source, self.conditions(), sort
-        row = metadata_value.alias()
-        fits = metadata_sql.row_fits(self.dialect, driver.condition, row)
+        rows = metadata_sql.rows_that_fit(self.dialect, driver.condition)
+        row = rows.offset(0).subquery() if driver.few else rows.subquery()  # OFFSET: look these up first
         if in_order:
             sort = (row.c.id_sort, row.c.asset_pk)
         source = row.join(asset, asset.c.pk == row.c.asset_pk)
-        return source, [fits, *self.conditions(but=driver.condition)], sort
+        return source, self.conditions(but=driver.condition, pk=row.c.asset_pk), sort
 
     def _with_regex_values(self, rows: Select[Any]) -> Select[Any]:
         """One more column for each REGEX condition: the bytes that its pattern must be found in."""
         for at, condition in enumerate(self.regexes):
-            row = metadata_value.alias()
+            row = metadata_sql.value_row(f"{REGEX_COLUMN}{at}")
             fits = metadata_sql.row_fits(self.dialect, condition, row)
-            text = metadata_sql.whole_value(row).label(f"{REGEX_COLUMN}{at}")
+            text = metadata_sql.whole_value(row).label(row.name)
             rows = rows.add_columns(text).join(row, and_(row.c.asset_pk == asset.c.pk, fits))
         return rows
 

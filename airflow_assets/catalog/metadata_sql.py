@@ -8,6 +8,7 @@ in SQL: there ``row_fits`` gives the candidates, and :class:`airflow_assets.cata
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -17,7 +18,6 @@ from sqlalchemy import (
     LargeBinary,
     Select,
     and_,
-    exists,
     false,
     func,
     literal,
@@ -35,8 +35,10 @@ from airflow_assets.schemas.metadata_query import RANGES, MetadataCondition, Ope
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sqlalchemy.sql.selectable import NamedFromClause
+
 MAX_CONDITIONS = 50
-FEW = 2_000
+FEW = 1_000
 """Up to so many rows it is cheaper to look each of them up and sort than to walk the order of the listing."""
 
 _NEGATIVE = frozenset({Operator.NOT_EQUAL_TO, Operator.NOT_IN, Operator.NOT_EXISTS})
@@ -48,16 +50,31 @@ def conditions_hold(
 ) -> list[ColumnElement[bool]]:
     """Return the conditions as SQL; REGEX only narrows to the assets with a text under its key."""
     found = []
-    for condition in conditions:
-        row = metadata_value.alias()
-        has_row = exists().where(row.c.asset_pk == asset_pk, row_fits(dialect, condition, row))
+    for at, condition in enumerate(conditions):
+        row = value_row(f"value_{at}")
+        rows = select(literal(1)).where(row.c.asset_pk == asset_pk, row_fits(dialect, condition, row))
+        # OFFSET keeps planners from turning the look-up into a join: they take key and value for independent,
+        # expect few rows, and would join and sort everything where walking the order finds a page at once.
+        has_row = rows.limit(1).offset(0).exists()
         found.append(not_(has_row) if condition.type in _NEGATIVE else has_row)
     return found
+
+
+@lru_cache(maxsize=256)
+def value_row(name: str) -> NamedFromClause:
+    """Return ``metadata_value`` under another name; kept, since making one costs more than the look-up."""
+    return metadata_value.alias(name)
 
 
 def row_fits(dialect: str, condition: MetadataCondition, row: FromClause) -> ColumnElement[bool]:
     """Return the condition on one metadata row, without the negation of a negative operator."""
     return and_(row.c.field == condition.field, _value_fits(dialect, condition, row))
+
+
+def rows_that_fit(dialect: str, condition: MetadataCondition) -> Select[Any, Any]:
+    """Return the numbers and sortable ids of the assets with a metadata row that fits."""
+    row = value_row("start")
+    return select(row.c.asset_pk, row.c.id_sort).where(row_fits(dialect, condition, row))
 
 
 def _value_fits(dialect: str, condition: MetadataCondition, row: FromClause) -> ColumnElement[bool]:
@@ -168,7 +185,7 @@ class Driver:
 
 
 def choose_driver(conn: Connection, conditions: Sequence[MetadataCondition]) -> Driver | None:
-    """Return the most selective indexed condition, counted to 2,000 rows each; null when there is none.
+    """Return the most selective indexed condition, counted to 1,000 rows each; null when there is none.
 
     One statement. Planners guess this from statistics that know values but not which key they belong to.
     """
@@ -185,7 +202,7 @@ def choose_driver(conn: Connection, conditions: Sequence[MetadataCondition]) -> 
 
 
 def _count(dialect: str, at: int, condition: MetadataCondition) -> Select[int, int]:
-    row = metadata_value.alias()
+    row = value_row(f"value_{at}")
     some = select(row.c.asset_pk).where(row_fits(dialect, condition, row)).limit(FEW + 1).subquery()
     return select(literal(at), func.count()).select_from(some)
 
