@@ -71,13 +71,18 @@ def get_service() -> AirflowService:
         return _process.service
 
 
-def call_on_commit(listener: Callable[[], None]) -> None:
-    """Have ``listener()`` called, in the writing thread, after each write here that made events."""
+def call_on_commit(listener: Callable[[], None]) -> Callable[[], None]:
+    """Have ``listener()`` called, in the writing thread, after each write here that made events.
+
+    Returns:
+        A function that ends this.
+    """
     _process.on_commit.append(listener)
+    return lambda: _process.on_commit.remove(listener)
 
 
 def _committed() -> None:
-    for listener in _process.on_commit:
+    for listener in list(_process.on_commit):
         listener()
 
 

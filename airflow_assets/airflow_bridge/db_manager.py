@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from airflow.utils.db_manager import BaseDBManager
 from sqlalchemy import insert, select
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 log = logging.getLogger(__name__)
+_HEADS = {"0.1.0": "0001"}
 _CATALOG = Path(catalog.__file__).parent
 
 
@@ -30,11 +31,11 @@ class AssetsDBManager(BaseDBManager):
     """
 
     metadata = tables.metadata
-    version_table_name = "alembic_version_airflow_assets"
+    version_table_name = tables.VERSION_TABLE
     migration_dir = (_CATALOG / "migrations").as_posix()
     alembic_file = (_CATALOG / "alembic.ini").as_posix()
     supports_table_dropping = True
-    revision_heads_map: ClassVar[dict[str, str]] = {"0.1.0": "0001"}
+    revision_heads_map = _HEADS
 
     def create_db_from_orm(self) -> None:
         """Make the tables as the models say, and what must be in them."""

@@ -11,13 +11,15 @@ import asyncio
 import logging
 import os
 import socket
+import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_assets import config
-from airflow_assets.airflow_bridge.leases import Lease
+from airflow_assets.airflow_bridge.leases import RENEW_AFTER, Lease
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -65,6 +67,7 @@ class Worker:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="airflow-assets-job")
         self._tasks: list[asyncio.Task[None]] = []
         self._wakers: list[asyncio.Event] = []
+        self._stop_waking: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Start the loops; returns at once, whatever state the database is in."""
@@ -80,10 +83,11 @@ class Worker:
             with suppress(RuntimeError):  # the loop is closed: the process ends
                 loop.call_soon_threadsafe(self._wakers[0].set)
 
-        call_on_commit(wake)
+        self._stop_waking = call_on_commit(wake)
 
     async def stop(self) -> None:
         """End the loops; a pass that runs is finished first."""
+        self._stop_waking()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -105,15 +109,19 @@ class Worker:
                     log.exception(
                         "The job %s of the asset catalogue failed; again in %.0f s.", turn.name, pause
                     )
-                await _wait(waker, pause)
+                if await _is_woken(waker, pause):
+                    turn.hurry()
         finally:
             await asyncio.shield(loop.run_in_executor(self._pool, turn.end))
 
 
-async def _wait(waker: asyncio.Event, seconds: float) -> None:
-    with suppress(asyncio.TimeoutError):
+async def _is_woken(waker: asyncio.Event, seconds: float) -> bool:
+    try:
         await asyncio.wait_for(waker.wait(), max(seconds, 0.001))
+    except asyncio.TimeoutError:
+        return False
     waker.clear()
+    return True
 
 
 class _Turn:
@@ -124,30 +132,47 @@ class _Turn:
         self._owner = owner
         self._job: Job | None = None
         self._lease: Lease | None = None
+        self._due = 0.0
+        self._election = 0.0
+        self._lock = threading.Lock()
         self.name = make.__name__.strip("_")
 
+    def hurry(self) -> None:
+        """Make the next pass at once, if the job is ours."""
+        self._due = 0.0
+
     def take(self) -> float:
-        """Make a pass if the lease is ours; return the seconds until the next."""
+        """Make a pass if it is time and the lease is ours; return the seconds until the next look."""
+        with self._lock:
+            if time.monotonic() < self._election:
+                return self._election - time.monotonic()
+            if not self._is_ours():
+                self._drop()
+                self._election = time.monotonic() + _ELECTION_EVERY
+                return _ELECTION_EVERY
+            if self._job is None:
+                self._job = self._make()
+            if time.monotonic() >= self._due:
+                more = self._job.step()
+                self._due = time.monotonic() + (0.0 if more else self._job.interval)
+            return min(max(self._due - time.monotonic(), 0.0), RENEW_AFTER)
+
+    def end(self) -> None:
+        """Give the job and its lease back."""
+        with self._lock:
+            try:
+                self._drop()
+                if self._lease is not None:
+                    self._lease.release()
+            except Exception:
+                log.exception("The job %s of the asset catalogue could not be given back.", self.name)
+
+    def _is_ours(self) -> bool:
         from airflow_assets.airflow_bridge.context import get_service
 
         if self._lease is None:
             self._lease = Lease(get_service().engine, self.name, self._owner)
-        if not self._lease.hold():
-            self._drop()
-            return _ELECTION_EVERY
-        if self._job is None:
-            self._job = self._make()
-        more = self._job.step()
-        return 0.0 if more else self._job.interval
-
-    def end(self) -> None:
-        """Give the job and its lease back."""
-        try:
-            self._drop()
-            if self._lease is not None:
-                self._lease.release()
-        except Exception:
-            log.exception("The job %s of the asset catalogue could not be given back.", self.name)
+        return self._lease.hold()
 
     def _drop(self) -> None:
         job, self._job = self._job, None

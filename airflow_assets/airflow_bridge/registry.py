@@ -158,8 +158,8 @@ def _since(text: str) -> datetime:
 def present_ids(conn: Connection) -> dict[str, str]:
     """Return the present id of every asset by its former ones."""
     rows = conn.execute(
-        select(tables.alias.c.id, tables.asset.c.id).join(
+        select(tables.alias.c.id.label("former"), tables.asset.c.id.label("present")).join(
             tables.asset, tables.asset.c.pk == tables.alias.c.asset_pk
         )
     )
-    return dict(rows.tuples().all())
+    return {row.former: row.present for row in rows}

@@ -22,8 +22,8 @@ class EventTrigger:
 
     The run finds the asset of its event in ``trigger_asset`` (templates; ``from airflow_assets import
     trigger_asset`` in Python). Runs are made in the order of the events. A Dag follows the log from the
-    moment it is first scheduled on a trigger; changing its triggers later loses no event. The trigger fires by
-    itself also where it stands in a list or in ``|`` with other assets.
+    moment it is first scheduled on a trigger; changing its triggers later loses no event. The trigger fires
+    by itself also where it stands in a list or in ``|`` with other assets.
 
     Args:
         asset_id: exact id; also matches an asset renamed from it.
