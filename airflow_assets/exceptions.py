@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from airflow_assets.schemas.case import camel, snake
+
 PROBLEM_PREFIX = "urn:airflow-assets:problem:"
 _SHOWN_VALUE = 200
 
@@ -66,7 +68,7 @@ class AssetCatalogError(Exception):
         }
         if self.hint:
             problem["hint"] = self.hint
-        return {**problem, **self.members}
+        return {**problem, **{camel(name): value for name, value in self.members.items()}}
 
 
 class InvalidRequest(AssetCatalogError):
@@ -137,7 +139,7 @@ def from_problem(problem: dict[str, Any]) -> AssetCatalogError:
     """Return the typed error of a problem document; an unknown type gives :class:`AssetCatalogError`."""
     code = str(problem.get("type", "")).removeprefix(PROBLEM_PREFIX)
     detail = str(problem.get("detail") or problem.get("title") or "The catalogue answered with an error.")
-    members = {k: v for k, v in problem.items() if k not in {"type", "title", "status", "detail", "hint"}}
+    members = {snake(k): v for k, v in problem.items() if k not in {"type", "title", "status", "detail", "hint"}}
     return _rebuild(_by_code().get(code, AssetCatalogError), detail, problem.get("hint"), members)
 
 

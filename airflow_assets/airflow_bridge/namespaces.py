@@ -4,21 +4,23 @@ The option is JSON, empty by default (everything is open)::
 
     {"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}
 
-``teams`` binds under ``[core] multi_team``: the assets of ``finance`` and of its dotted children do not exist for
-callers of other teams and of none. ``allowed`` is the contract's rule on *naming* a namespace: a request that
-filters by namespace fails when some namespace has an ``allowed`` list that covers neither it nor the namespace
-asked for. A name covers its dotted children everywhere; a namespace always allows itself.
+``teams`` binds under ``[core] multi_team``: the assets of ``finance`` and of its dotted children do not exist
+for callers of other teams and of none. ``allowed`` is the contract's rule on *naming* a namespace: a request
+that filters by namespace fails when some namespace has an ``allowed`` list that does not cover the one asked
+for. A name covers its dotted children everywhere; a namespace always allows itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_assets import config
 from airflow_assets.exceptions import InvalidRequest, NamespaceNotAllowed
 from airflow_assets.schemas.rules import namespace as checked_namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MEMBERS = frozenset({"allowed", "teams"})
 
@@ -57,8 +59,8 @@ def check_named(namespace: str | None, rules: tuple[NamespaceRule, ...] | None =
         if rule.allowed is None or _covered(namespace, (rule.namespace, *rule.allowed)):
             continue
         raise NamespaceNotAllowed(
-            f"All namespaces are not allowed: {rule.namespace!r} restricts its allowed namespaces and does not list "
-            f"{namespace!r}.",
+            f"All namespaces are not allowed: {rule.namespace!r} restricts its allowed namespaces and does "
+            f"not list {namespace!r}.",
             hint="Filter by type or metadata instead, or add the namespace to [airflow_assets] namespaces.",
             field="namespace",
             value=namespace,

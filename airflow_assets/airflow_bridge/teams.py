@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def team_of_dag(dag_id: str) -> str | None:
-    """Return the team that owns the Dag's bundle; None for a Dag without a team, or one Airflow does not know."""
+    """Return the team that owns the Dag's bundle; None without one, or for an unknown Dag."""
     from airflow.models.dag import DagModel
     from airflow.utils.session import create_session
 

@@ -23,7 +23,7 @@ async def user_of(request: Request) -> Any:
     except HTTPException as error:
         raise NotAuthenticated(
             f"Airflow does not know who you are: {error.detail}.",
-            hint="Log in to Airflow, or send 'Authorization: Bearer <token>' with a token of POST /auth/token.",
+            hint="Log in, or send 'Authorization: Bearer <token>' with a token of POST /auth/token.",
         ) from None
 
 

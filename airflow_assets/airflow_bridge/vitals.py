@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
+from airflow_assets.airflow_bridge import positions
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import read, utc_now
+from airflow_assets.catalog.log import last_seq
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection, Engine
 
 MAX_ROWS = 1_000
 """Dags that are listed one by one; what lies beyond is left out, the largest come first."""
 RUN_PREFIX = "asset_event__"
+_GONE = "gone_since"
+"""The mark that the registry leaves at a Dag which follows nothing any more."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Vitals:
 
     :param log_position: the last number given to an event or a lineage row.
     :param unread: Dag -> entries of the log that the dispatcher has not looked at for it.
-    :param oldest_unread: age in seconds of the oldest event that some Dag's cursor has not passed; 0 without one.
+    :param oldest_unread: age in seconds of the oldest event that some Dag's position has not passed, else 0.
     :param pending: Dag -> queued runs that events made.
     """
 
@@ -59,12 +62,12 @@ def jobs(engine: Engine) -> tuple[Job, ...]:
 def vitals(engine: Engine) -> Vitals:
     """Return what the gauges show; five statements, whatever the size of the catalogue."""
     with read(engine) as conn:
-        position = conn.scalar(select(tables.sequence.c.value).where(tables.sequence.c.name == "log")) or 0
-        unread = _unread(conn, position)
+        end = last_seq(conn)
+        unread = _unread(conn, end)
         return Vitals(
-            log_position=position,
+            log_position=end,
             unread=unread,
-            oldest_unread=_oldest_unread(conn, position - max(unread.values(), default=0)),
+            oldest_unread=_oldest_unread(conn, end - max(unread.values(), default=0)),
             pending=_pending(conn),
             jobs=_jobs(conn),
         )
@@ -78,15 +81,13 @@ def _jobs(conn: Connection) -> tuple[Job, ...]:
     return tuple(Job(name, owner, expires, expires > now) for name, owner, expires, now in rows)
 
 
-def _unread(conn: Connection, position: int) -> dict[str, int]:
-    consumer = tables.consumer
-    rows = conn.execute(
-        select(consumer.c.name, consumer.c.seq)
-        .where(consumer.c.kind == "dag")
-        .order_by(consumer.c.seq, consumer.c.name)
-        .limit(MAX_ROWS)
-    )
-    return {name: max(0, position - seq) for name, seq in rows}
+def _unread(conn: Connection, end: int) -> dict[str, int]:
+    behind = [
+        (end - position.seq, dag_id)
+        for dag_id, position in positions.read_positions(conn).items()
+        if _GONE not in position.state
+    ]
+    return {dag_id: max(0, count) for count, dag_id in sorted(behind, reverse=True)[:MAX_ROWS]}
 
 
 def _oldest_unread(conn: Connection, cursor: int) -> float:

@@ -1,1 +1,1 @@
-"""The catalogue's HTTP API. Importing this package costs nothing; :mod:`airflow_assets.api.app` builds the app."""
+"""The catalogue's HTTP API. This package is cheap to import; ``airflow_assets.api.app`` builds the app."""

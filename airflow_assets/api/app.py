@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from airflow_assets import __version__
-from airflow_assets.api import openapi, problems
+from airflow_assets.api import problems
 from airflow_assets.api.envelope import Envelope
 from airflow_assets.api.routes import operation_routes
 from airflow_assets.api.system import system_routes
@@ -18,8 +18,8 @@ from airflow_assets.schemas.operations import API_PREFIX, MOUNT
 def create_app() -> FastAPI:
     """Return the application, to be mounted at ``/airflow_assets``.
 
-    Its lifespan, which Airflow's API server runs, runs the background jobs. It needs Airflow's auth manager once
-    requests come, not before.
+    Its lifespan, which Airflow's API server runs, runs the background jobs. It needs Airflow's auth manager
+    once requests come, not before.
     """
     from airflow.configuration import conf
 
@@ -33,7 +33,6 @@ def create_app() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.openapi = openapi.document  # type: ignore[method-assign] - FastAPI's own way to replace the document
     app.include_router(operation_routes(), prefix=prefix)
     app.include_router(
         system_routes(page=conf.getboolean("api", "enable_swagger_ui", fallback=True)), prefix=prefix

@@ -1,4 +1,4 @@
-"""From a request to the models of :mod:`airflow_assets.schemas`, strictly: what is not understood is refused."""
+"""From a request to the models of :mod:`airflow_assets.schemas`, strictly: what is unknown is refused."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ async def read_body(request: Request) -> bytes:
     """Return the body of a request that carries JSON.
 
     :raises RequestTooLarge: it has more than 8 MiB, by its header or while it is read.
-    :raises InvalidRequest: the request does not say that its body is JSON (a browser's form cannot say so, which
-        keeps foreign pages from writing with the user's cookie).
+    :raises InvalidRequest: the request does not say that its body is JSON (a browser's form cannot say so,
+        which keeps foreign pages from writing with the user's cookie).
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):

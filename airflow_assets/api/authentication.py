@@ -1,13 +1,13 @@
 """From a request's credentials to an :mod:`identity <airflow_assets.api.identities>`.
 
-A bearer token with our audience is a *managed* token (a task, a trigger, a Dag file); every other credential is
-Airflow's own: a bearer token or the session cookie of a user.
+A bearer token with our audience is a *managed* token (a task, a trigger, a Dag file); every other credential
+is Airflow's own: a bearer token or the session cookie of a user.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import jwt
 from anyio import CapacityLimiter, to_thread
@@ -16,7 +16,8 @@ from starlette.requests import Request
 
 from airflow_assets import config
 from airflow_assets.airflow_bridge import managed_connection, task_instances, users
-from airflow_assets.api.identities import Identity, ReaderIdentity, TaskIdentity, TaskTry, UserIdentity
+from airflow_assets.airflow_bridge.task_instances import TaskTry
+from airflow_assets.api.identities import Identity, ReaderIdentity, TaskIdentity, UserIdentity
 from airflow_assets.exceptions import NotAuthenticated
 from airflow_assets.schemas.credentials import ALGORITHM, AUDIENCE, CONN_ID, MAX_LIFETIME, Claims
 
@@ -99,10 +100,10 @@ def _payload(token: str) -> dict[str, Any]:
         return payload
     where = managed_connection.supplied_by() or "Airflow's database"
     raise NotAuthenticated(
-        f"The token is signed with another secret than this API server has; it looked for the connection {CONN_ID} "
-        f"in {where}.",
-        hint="Workers and API server must find the same connection: `airflow assets-catalog doctor` compares them. "
-        "Without one, run `airflow db migrate`.",
+        "The token is signed with another secret than this API server has; it looked for the connection "
+        f"{CONN_ID} in {where}.",
+        hint="Workers and API server must find the same connection: `airflow assets-catalog doctor` compares "
+        "them. Without one, run `airflow db migrate`.",
     )
 
 
@@ -110,13 +111,13 @@ def _decoded(token: str, secrets: list[bytes]) -> dict[str, Any] | None:
     """Return the claims; None if no secret fits the signature."""
     for secret in secrets:
         try:
-            return cast("dict[str, Any]", jwt.decode(token, secret, **_CHECKS))
+            return jwt.decode(token, secret, **_CHECKS)
         except jwt.InvalidSignatureError:
             continue
         except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
             raise NotAuthenticated(
                 f"The token is not valid now: {error}.",
-                hint=f"The clocks of worker and API server may differ by {LEEWAY.total_seconds():.0f} s at most.",
+                hint=f"The clocks of worker and server may differ by {LEEWAY.total_seconds():.0f} s at most.",
             ) from None
         except jwt.InvalidTokenError as error:
             raise NotAuthenticated(f"The token is not valid: {error}.") from None

@@ -15,9 +15,9 @@ _HTML = {"Content-Security-Policy": "frame-ancestors 'self'"}
 class Envelope:
     """ASGI middleware around the whole application.
 
-    Answers hold data of one caller, so no cache may keep them; pages may be framed by Airflow's own UI only. An
-    exception that no handler knows is answered here: were it passed on, Airflow's middlewares around us would meet
-    it after the answer was sent.
+    Answers hold data of one caller, so no cache may keep them; pages may be framed by Airflow's own UI only.
+    An exception that no handler knows is answered here: were it passed on, Airflow's middlewares around us
+    would meet it after the answer was sent.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol
 
+from airflow_assets import config
+from airflow_assets.airflow_bridge import teams, users
+from airflow_assets.airflow_bridge.task_instances import TaskTry
 from airflow_assets.api.permissions import AIRFLOW_METHODS, OF_DAG_FILES, OF_TRIGGERS, READS, names, refused
 from airflow_assets.exceptions import NotPermitted
 from airflow_assets.schemas.actors import Source, SourceKind
@@ -13,7 +16,7 @@ from airflow_assets.schemas.lineage import TaskRun
 from airflow_assets.schemas.operations import Action
 
 RECORD_WINDOW = timedelta(minutes=10)
-"""How long after the end of its try a task may still record it: the recorder runs at the very end of a task."""
+"""How long after the end of its try a task may record it: the recorder runs at the very end of a task."""
 WRITING_STATES = frozenset({"running", "deferred"})
 
 
@@ -30,28 +33,14 @@ class Identity(Protocol):
         :raises NotPermitted: naming the caller, the action and the reason.
         """
 
-    def check_records(self, task: TaskRun) -> None:
-        """Refuse a record of another task's work.
+    def recorder(self, task: TaskRun) -> Source:
+        """Return as whom the record of a task's try is written.
 
-        :raises NotPermitted: the record is not the caller's own.
+        :raises NotPermitted: the record is not the caller's to send.
         """
 
     def is_member(self, team: str) -> bool:
         """Whether the caller belongs to a team of Airflow."""
-
-
-@dataclass(frozen=True)
-class TaskTry:
-    """One try of a task instance as Airflow's tables have it, and whether it is the current one."""
-
-    ti_id: str
-    dag_id: str
-    run_id: str
-    task_id: str
-    map_index: int
-    try_number: int
-    state: str | None
-    end_date: datetime | None
 
 
 @dataclass(frozen=True)
@@ -87,12 +76,12 @@ class TaskIdentity:
             "Write while the task runs; what it did is accepted until 10 minutes after its end.",
         )
 
-    def check_records(self, task: TaskRun) -> None:
-        """Only the very try that calls."""
+    def recorder(self, task: TaskRun) -> Source:
+        """The very try that calls, and no other."""
         own = self.attempt
         mine = (own.dag_id, own.run_id, own.task_id, own.map_index, own.try_number)
         if (task.dag_id, task.run_id, task.task_id, task.map_index, task.try_number) == mine:
-            return
+            return self.source
         raise NotPermitted(
             f"{self._name} sends the record of {task.dag_id}.{task.task_id} (run {task.run_id}, map index "
             f"{task.map_index}, try {task.try_number}).",
@@ -102,8 +91,6 @@ class TaskIdentity:
 
     def is_member(self, team: str) -> bool:
         """The team of its Dag."""
-        from airflow_assets.airflow_bridge import teams
-
         return teams.team_of_dag(self.attempt.dag_id) == team
 
     def _ended_recently(self) -> bool:
@@ -142,14 +129,12 @@ class ReaderIdentity:
         if action not in self.allowed:
             raise refused(self.name, action, f"it may only {names(self.allowed)}", "Write from a task.")
 
-    def check_records(self, task: TaskRun) -> None:
-        """Never: it is no task."""
+    def recorder(self, task: TaskRun) -> Source:
+        """Nobody: it is no task."""
         raise refused(self.name, Action.RECORD, f"it is not the task {task.dag_id}.{task.task_id}")
 
     def is_member(self, team: str) -> bool:
         """The team of the waiting task's Dag."""
-        from airflow_assets.airflow_bridge import teams
-
         return self.dag_id is not None and teams.team_of_dag(self.dag_id) == team
 
 
@@ -168,29 +153,52 @@ class UserIdentity:
         )
 
     def check(self, action: Action) -> None:
-        """Ask Airflow's auth manager for the right on assets that the action needs."""
-        from airflow_assets.airflow_bridge import users
+        """Ask Airflow's auth manager for the right on assets that the action needs.
 
-        method = AIRFLOW_METHODS.get(action)
-        if method is None:
-            raise refused(
-                f"The user {self.user.get_name()}", action, "only a task says what it read and wrote",
-                "Create or update the asset itself instead.",
-            )  # fmt: skip
+        Only tasks record, so a person does not; unless the site has its tasks log in as users
+        (``task_auth = user``): then whoever may create and update may record.
+        """
+        if action is Action.RECORD:
+            self._check_may_record()
+            return
+        method = AIRFLOW_METHODS[action]
         if not users.may_access_assets(self.user, method):
             raise refused(
-                f"The user {self.user.get_name()}",
+                self._name,
                 action,
                 f"Airflow's auth manager does not grant {method} on assets",
                 "An administrator can give the user a role that has it (docs/permissions.md).",
             )
 
-    def check_records(self, task: TaskRun) -> None:
-        """Never: a person is no task."""
-        self.check(Action.RECORD)
+    def recorder(self, task: TaskRun) -> Source:
+        """The task that logged in as this user; which one it is, is its own word."""
+        self._check_may_record()
+        return Source(
+            kind=SourceKind.TASK,
+            user=self.source.user,
+            dag_id=task.dag_id,
+            run_id=task.run_id,
+            task_id=task.task_id,
+            map_index=task.map_index,
+            try_number=task.try_number,
+            ti_id=task.ti_id,
+        )
 
     def is_member(self, team: str) -> bool:
         """Ask Airflow's auth manager."""
-        from airflow_assets.airflow_bridge import users
-
         return users.is_member(self.user, team)
+
+    def _check_may_record(self) -> None:
+        if config.task_auth() != "user":
+            raise refused(
+                self._name,
+                Action.RECORD,
+                "only a task says what it read and wrote",
+                "Create or update the asset itself instead.",
+            )
+        for action in (Action.CREATE, Action.UPDATE):
+            self.check(action)
+
+    @property
+    def _name(self) -> str:
+        return f"The user {self.user.get_name()}"

@@ -30,7 +30,7 @@ _PROBLEMS = {
 }
 _PROBLEM_SCHEMA = {
     "type": "object",
-    "description": "A problem document (RFC 9457). Beside these members it has those that its type brings along.",
+    "description": "A problem document (RFC 9457). Its type may bring further members.",
     "required": ["type", "title", "status", "detail"],
     "properties": {
         "type": {"type": "string", "examples": [f"{PROBLEM_PREFIX}asset-not-found"]},
@@ -224,7 +224,7 @@ def _security_schemes() -> dict[str, Any]:
     return {
         "managedToken": {
             "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-            "description": "A token of at most 60 s that a task signs with the secret of airflow_assets_default.",
+            "description": "A token of at most 60 s, signed with the secret of airflow_assets_default.",
         },
         "airflowToken": {
             "type": "http", "scheme": "bearer", "bearerFormat": "JWT",

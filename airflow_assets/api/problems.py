@@ -43,7 +43,7 @@ _OF_STATUS: dict[int, type[AssetCatalogError]] = {
 
 
 def problem_response(error: AssetCatalogError, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the answer for ``error``: its problem document, its status, and the headers that status calls for."""
+    """Return the answer for ``error``: problem document, status, and the headers the status calls for."""
     document = json.dumps(_plain(error.to_problem()), separators=(",", ":"))  # ASCII: half surrogates survive
     return Response(document, error.status, {**_headers(error), **(headers or {})}, MEDIA_TYPE)
 
@@ -86,20 +86,21 @@ def _validation_error(_: Request, error: Exception) -> Response:
 
 def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    return problem_response(_described(request, error), error.headers)
+
+
+def _described(request: Request, error: HTTPException) -> AssetCatalogError:
+    """Say in our words what Starlette or Airflow refused."""
     kind = _OF_STATUS.get(error.status_code, InvalidRequest if error.status_code < 500 else AssetCatalogError)
+    path = request.url.path
     if kind is NotFound:
-        described = NotFound(
-            f"There is nothing at {request.url.path!r}.", hint="The OpenAPI document lists every address."
+        return NotFound(f"There is nothing at {path!r}.", hint="The OpenAPI document lists every address.")
+    if kind is MethodNotAllowed:
+        allowed = (error.headers or {}).get("Allow")
+        return MethodNotAllowed(
+            f"{request.method} is not possible at {path!r}.", hint=f"Use {allowed}." if allowed else None
         )
-    elif kind is MethodNotAllowed:
-        allowed = (error.headers or {}).get("Allow", "")
-        described = MethodNotAllowed(
-            f"{request.method} is not possible at {request.url.path!r}.",
-            hint=f"Use {allowed}." if allowed else None,
-        )
-    else:
-        described = kind(str(error.detail))
-    return problem_response(described, error.headers)
+    return kind(str(error.detail))
 
 
 def _database_unavailable(request: Request, error: Exception) -> Response:
@@ -108,7 +109,7 @@ def _database_unavailable(request: Request, error: Exception) -> Response:
         CatalogUnavailable(
             "The catalogue's database did not answer.",
             hint="Try again; if it lasts, `airflow assets-catalog doctor` on the API server says why.",
-            logId=number,
+            log_id=number,
         )
     )
 
@@ -120,7 +121,7 @@ def unexpected(request: Request, error: Exception) -> Response:
         AssetCatalogError(
             "The catalogue made an error of its own.",
             hint=f"The API server's log has the details under {number}.",
-            logId=number,
+            log_id=number,
         )
     )
 

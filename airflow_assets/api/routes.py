@@ -20,12 +20,11 @@ from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.lineage import StateCorrection, TaskRunRecord
 from airflow_assets.schemas.operations import OPERATIONS, Action, Operation
 
-
 THREADS = 10
 """Requests that are served at once; the catalogue's engine has as many connections.
 
-They have threads of their own beside the pool in which Airflow serves the heartbeats of tasks, so a slow catalogue
-never keeps a heartbeat waiting.
+They have threads of their own beside the pool in which Airflow serves the heartbeats of tasks, so a slow
+catalogue never keeps a heartbeat waiting.
 """
 _threads: RunVar[CapacityLimiter] = RunVar("airflow_assets_api_threads")
 
@@ -40,7 +39,7 @@ def threads() -> CapacityLimiter:
 
 
 def requires(action: Action) -> Callable[[Request], Any]:
-    """Return the dependency that lets a request pass whose caller may do ``action``, and gives his identity."""
+    """Return the dependency that passes callers who may do ``action``, and gives their identity."""
 
     async def authorized(request: Request) -> Identity:
         identity = await authenticate(request, threads())
@@ -86,25 +85,21 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
 def _serve(operation: Operation, request: Request, identity: Identity, body: bytes) -> Response:
     model = parse_body(operation.body, body) if operation.body else None
     query = parse_query(operation.query, request.query_params)
-    _check(operation, identity, model, query)
+    for argument in (model, query):
+        _check(operation, identity, argument)
+    caller = caller_of(request, identity)
+    if isinstance(model, (TaskRunRecord, StateCorrection)):
+        caller = caller.model_copy(update={"source": identity.recorder(model.task)})
     ids = [path_id(request, name) for name in request.path_params]
     arguments = [argument for argument in (*ids, model, query) if argument is not None]
-    method = getattr(context.get_service(), operation.name)
-    return _answer(operation, method(caller_of(request, identity), *arguments))
+    return _answer(operation, getattr(context.get_service(), operation.name)(caller, *arguments))
 
 
-def _check(operation: Operation, identity: Identity, *models: Schema | None) -> None:
-    for model in models:
-        for action in actions_of(operation, model) - {operation.action}:
-            identity.check(action)
-        if isinstance(model, (TaskRunRecord, StateCorrection)):
-            identity.check_records(model.task)
-        namespaces.check_named(_named_namespace(operation, model))
-
-
-def _named_namespace(operation: Operation, model: Schema | None) -> str | None:
-    """Return the namespace that a request filters by; a namespace in a write is a value, not a filter."""
-    return getattr(model, "namespace", None) if operation.action is Action.LIST else None
+def _check(operation: Operation, identity: Identity, argument: Schema | None) -> None:
+    for action in actions_of(operation, argument) - {operation.action}:
+        identity.check(action)
+    if operation.action is Action.LIST:  # a namespace in a write is a value, in a listing a filter
+        namespaces.check_named(getattr(argument, "namespace", None))
 
 
 def caller_of(request: Request, identity: Identity) -> Caller:

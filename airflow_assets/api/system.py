@@ -10,12 +10,13 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import Response
 
-from airflow_assets import __version__
+from airflow_assets import __version__, config
 from airflow_assets.airflow_bridge import context, vitals
 from airflow_assets.api import metrics, openapi
 from airflow_assets.api.arguments import parse_query
 from airflow_assets.api.identities import Identity
 from airflow_assets.api.routes import caller_of, requires, threads
+from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.operations import Action
 from airflow_assets.schemas.queries import FacetQuery
 
@@ -36,8 +37,8 @@ def system_routes(*, page: bool) -> APIRouter:
 async def health(request: Request, _: Identity = _LISTS) -> Response:
     """Tell whether the database answers, has our tables, and which background jobs run.
 
-    ``status`` is ``healthy``, or ``degraded`` when a job's lease has run out; without database or tables the answer
-    is the problem ``catalog-unavailable``.
+    ``status`` is ``healthy``, or ``degraded`` when jobs should run and do not; without database or tables the
+    answer is the problem ``catalog-unavailable``.
     """
     parse_query(None, request.query_params)
     return await to_thread.run_sync(_health, limiter=threads())
@@ -61,12 +62,12 @@ async def docs(_: Identity = _LISTS) -> Response:
 
 def _health() -> Response:
     jobs = vitals.jobs(context.get_service().engine)
-    stopped = [job.name for job in jobs if not job.alive]
+    well = not config.enabled() or bool(jobs and all(job.alive for job in jobs))
     return _json(
         {
-            "status": "degraded" if stopped else "healthy",
+            "status": "healthy" if well else "degraded",
             "version": __version__,
-            "jobs": {job.name: {"running": job.alive, "leaseUntil": job.expires.isoformat()} for job in jobs},
+            "jobs": {job.name: {"running": job.alive, "leaseUntil": iso(job.expires)} for job in jobs},
         }
     )
 

@@ -42,11 +42,11 @@ class AsgiClient:
             httpx.AsyncClient(transport=transport, base_url="http://catalogue.test", timeout=60)
         )
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         try:
             self.portal.call(self._stack.aclose)
         finally:
-            self._starting.__exit__(*error)
+            self._starting.__exit__(None, None, None)
 
     def request(self, method: str, url: str, **arguments: Any) -> httpx.Response:
         """Send one request and return the whole answer."""

@@ -40,7 +40,12 @@ def request(
 def test_a_list_repeats_its_parameter_and_a_query_is_one_json_text() -> None:
     conditions = [{"field": "tier", "type": "GREATER_THAN", "value": 2}]
     parameters = QueryParams(
-        [("types", "a"), ("types", "b"), ("metadataQuery", json.dumps(conditions)), ("includeDeleted", "true")]
+        [
+            ("types", "a"),
+            ("types", "b"),
+            ("metadataQuery", json.dumps(conditions)),
+            ("includeDeleted", "true"),
+        ]
     )
     query = parse_query(AssetQuery, parameters)
     assert query is not None
@@ -57,7 +62,7 @@ def test_events_of_a_query_string() -> None:
     assert query.after == 7
 
 
-@pytest.mark.parametrize("operation", [op for op in OPERATIONS.values()], ids=lambda op: op.name)
+@pytest.mark.parametrize("operation", list(OPERATIONS.values()), ids=lambda op: op.name)
 def test_every_operation_refuses_a_parameter_it_does_not_know(operation: Any) -> None:
     with pytest.raises(InvalidQuery) as caught:
         parse_query(operation.query, QueryParams("no_such=1"))
@@ -112,7 +117,9 @@ def test_a_broken_body_is_named(body: bytes, field: str) -> None:
 
 
 def test_numbers_stay_exact() -> None:
-    asset = parse_body(AssetInput, b'{"id": "a", "metadata": {"n": 9007199254740993, "b": true, "t": "true"}}')
+    asset = parse_body(
+        AssetInput, b'{"id": "a", "metadata": {"n": 9007199254740993, "b": true, "t": "true"}}'
+    )
     assert asset.metadata == {"n": 2**53 + 1, "b": True, "t": "true"}
 
 
@@ -143,7 +150,9 @@ def test_a_body_is_read_to_its_limit() -> None:
     assert caught.value.members == {"limit": MAX_BODY, "value": MAX_BODY + 1}
 
 
-@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+@pytest.mark.parametrize(
+    "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
 def test_what_a_form_can_send_is_no_body(media_type: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         anyio.run(read_body, request({"Content-Type": media_type}, (b"{}",)))

@@ -13,6 +13,11 @@ from airflow_assets.airflow_bridge.namespaces import (
 )
 from airflow_assets.exceptions import NamespaceNotAllowed
 
+
+def nobody(team: str) -> bool:
+    return False
+
+
 FINANCE = NamespaceRule("finance", allowed=("reporting",))
 
 
@@ -25,12 +30,13 @@ def option(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_nothing_is_restricted_by_default(option: pytest.MonkeyPatch) -> None:
     assert configured_rules() == ()
     check_named("anything")
-    assert hidden_namespaces(lambda team: False) == ()
+    assert hidden_namespaces(nobody) == ()
 
 
 def test_the_option_is_read(option: pytest.MonkeyPatch) -> None:
     option.setenv(
-        "AIRFLOW__AIRFLOW_ASSETS__NAMESPACES", '{"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}'
+        "AIRFLOW__AIRFLOW_ASSETS__NAMESPACES",
+        '{"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}',
     )
     assert configured_rules() == (NamespaceRule("finance", ("reporting",), ("controllers",)),)
     with pytest.raises(NamespaceNotAllowed):
@@ -83,8 +89,8 @@ def test_every_restricting_namespace_must_list_it() -> None:
 
 def test_teams_bind_only_under_multi_team(option: pytest.MonkeyPatch) -> None:
     rules = (FINANCE, NamespaceRule("hr", teams=("people",)), NamespaceRule("it", teams=("ops", "people")))
-    assert hidden_namespaces(lambda team: False, rules) == ()
+    assert hidden_namespaces(nobody, rules) == ()
     option.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
-    assert hidden_namespaces(lambda team: False, rules) == ("hr", "it")
+    assert hidden_namespaces(nobody, rules) == ("hr", "it")
     assert hidden_namespaces(lambda team: team == "ops", rules) == ("hr",)
     assert hidden_namespaces(lambda team: team == "people", rules) == ()

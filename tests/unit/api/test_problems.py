@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import FastAPI
@@ -18,6 +17,9 @@ from airflow_assets.api import problems
 from airflow_assets.api.envelope import Envelope
 from airflow_assets.exceptions import AssetCatalogError, AssetNotFound, from_problem
 from tests.support.asgi import AsgiClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGES = Path(__file__).parents[3] / "docs" / "errors"
 
@@ -76,7 +78,7 @@ def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    document: dict[str, Any] = json.loads(answer.content, parse_constant=lambda name: pytest.fail(name))
+    document: dict[str, Any] = json.loads(answer.content, parse_constant=pytest.fail)
     assert document["type"] == f"urn:airflow-assets:problem:{code}"
     assert document["status"] == status
     assert document["detail"]
