@@ -25,6 +25,7 @@ is one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -63,12 +64,20 @@ class _Declared(Asset):
         given.update({name: value for name, value in fields.items() if value is not None})
         checked = _checked(kind, Declared(**{**vars(declared), "metadata": given or None}))
         name = native_name(checked.id)
-        uri = ascii_name(checked.uri) if checked.uri else name
+        uri = _without_login(ascii_name(checked.uri) if checked.uri else name)
         extra = {**(native.get("extra") or {}), **extra_of(checked)}
         settings = {key: native[key] for key in ("watchers", "access_control") if native.get(key) is not None}
         if checked.group is not None:
             settings["group"] = checked.group
-        super().__init__(name=name, uri=uri, extra=extra, **settings)
+        try:
+            super().__init__(name=name, uri=uri, extra=extra, **settings)
+        except ValueError as error:
+            raise InvalidAsset(
+                f"{kind}({checked.id!r}): Airflow does not accept the URI {uri!r}: {error}",
+                hint="Give it another uri=; the id stays as it is.",
+                field="uri",
+                value=uri,
+            ) from error
         if checked.uri:
             remember_uri(name, self.uri)
 
@@ -225,6 +234,11 @@ class External(_BuiltIn):
     """An asset made elsewhere, of which nothing more is known. It never replaces a known type."""
 
     __slots__ = ()
+
+
+def _without_login(uri: str) -> str:
+    """Drop a login whose password was masked, as Airflow would do with a warning."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*:\*\*\*@", r"\1", uri)
 
 
 def _mapping(kind: str, metadata: Any) -> Mapping[str, Any] | None:
