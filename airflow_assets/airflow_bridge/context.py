@@ -66,7 +66,7 @@ def get_service() -> AirflowService:
         if _process.service is None or _process.pid != os.getpid() or _process.url != url:
             from airflow_assets.airflow_bridge.service import AirflowService
 
-            _process.service = AirflowService(make_airflow_engine(url), on_commit=_committed)
+            _process.service = AirflowService(make_airflow_engine(url), on_commit=announce_commit)
             _process.pid, _process.url = os.getpid(), url
         return _process.service
 
@@ -81,7 +81,8 @@ def call_on_commit(listener: Callable[[], None]) -> Callable[[], None]:
     return lambda: _process.on_commit.remove(listener)
 
 
-def _committed() -> None:
+def announce_commit() -> None:
+    """Tell the listeners that a transaction with events has been committed."""
     for listener in list(_process.on_commit):
         listener()
 

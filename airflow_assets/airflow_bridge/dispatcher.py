@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PAGE = 200
 BATCH = 100
+STEP_SECONDS = 3.0
+"""A pass ends soon after this, well within the lease of the process that makes it."""
 LEVEL_EVERY = 5.0
 _LONGEST_REST = 60.0
 
@@ -59,6 +61,8 @@ class Dispatcher:
         self.registry = Registry(engine)
         self._rest: dict[str, tuple[float, int]] = {}
         self._full: dict[str, Subscription] = {}
+        self._served: dict[str, int] = {}
+        self._turn = 0
         self._levelled = time.monotonic()
 
     def close(self) -> None:
@@ -74,15 +78,22 @@ class Dispatcher:
         """
         end = self.registry.refresh()
         self._look_for_room()
+        self._turn += 1
+        deadline = time.monotonic() + STEP_SECONDS
         more = False
-        for seq, dags in sorted(self._groups(end).items()):
+        for seq, dags in self._groups(end):
             more = self._read_on(seq, dags, end) or more
+            if time.monotonic() > deadline:
+                break
         if time.monotonic() - self._levelled >= LEVEL_EVERY:
             self._level()
         return more
 
-    def _groups(self, end: int) -> dict[int, list[SubscribedDag]]:
-        """Return the Dags that have something to do, by position: level Dags share one read."""
+    def _groups(self, end: int) -> list[tuple[int, list[SubscribedDag]]]:
+        """Return the Dags that have something to do, by position: level Dags share one read.
+
+        Those that have waited longest come first, so a Dag with a long way to go holds back no other.
+        """
         groups: dict[int, list[SubscribedDag]] = defaultdict(list)
         now = time.monotonic()
         for dag in self.registry.dags.values():
@@ -90,7 +101,10 @@ class Dispatcher:
             resting, _ = self._rest.get(dag.dag_id, (0.0, 0))
             if seq < end and not dag.held and resting <= now and dag.dag_id not in self._full:
                 groups[seq].append(dag)
-        return groups
+        return sorted(
+            groups.items(),
+            key=lambda group: (min(self._served.get(dag.dag_id, 0) for dag in group[1]), group[0]),
+        )
 
     def _look_for_room(self) -> None:
         """Leave Dags out, at the cost of one query for all of them, while they can take no run."""
@@ -114,6 +128,7 @@ class Dispatcher:
         reached = last if len(events) == self._page else max(last, end)
         more = False
         for dag in dags:
+            self._served[dag.dag_id] = self._turn
             more = self._follow(dag, events, reached, teams) or more
         return more
 

@@ -182,7 +182,7 @@ class _Turn:
 
 def _job_makers() -> list[Callable[[], Job]]:
     """Return the jobs; the first is the one that a commit wakes."""
-    return [_dispatcher, _connection]
+    return [_dispatcher, _follower, _reconciler, _connection]
 
 
 def _dispatcher() -> Job:
@@ -190,6 +190,20 @@ def _dispatcher() -> Job:
     from airflow_assets.airflow_bridge.dispatcher import Dispatcher
 
     return Dispatcher(get_service().engine)
+
+
+def _follower() -> Job:
+    from airflow_assets.airflow_bridge.context import get_service
+    from airflow_assets.airflow_bridge.follower import Follower
+
+    return Follower(get_service().engine)
+
+
+def _reconciler() -> Job:
+    from airflow_assets.airflow_bridge.context import get_service
+    from airflow_assets.airflow_bridge.reconciler import Reconciler
+
+    return Reconciler(get_service().engine)
 
 
 def _connection() -> Job:

@@ -136,8 +136,8 @@ def _warn_of_loop(batch: Batch, state: dict[str, Any], limit: int, now: datetime
     if last is None or datetime.fromisoformat(last.replace("Z", "+00:00")) <= now - _WARN_EVERY:
         log.warning(
             "Dag %s gets no run from event %s: it is the end of a chain of more than %d runs, each "
-            "started by an event of the one before, which looks like a loop. Such events are kept with suppressed=%s; "
-            "[airflow_assets] max_event_depth allows longer chains.",
+            "started by an event of the one before, which looks like a loop. Such events are kept with "
+            "suppressed=%s; [airflow_assets] max_event_depth allows longer chains.",
             batch.dag.dag_id,
             batch.matches[-1].event.id,
             limit,
