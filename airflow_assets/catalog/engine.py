@@ -1,8 +1,8 @@
 """Connections and transactions: one way to read, one to write, one to try again.
 
-A transaction that lost a race (dead lock, serialization error, locked database, a row somebody else inserted
-first) has done nothing; :func:`retrying` runs it again from its beginning. All times are the database's clock,
-in UTC.
+A transaction that lost a race (dead lock, serialization error, locked database, a row that somebody else
+inserted first) has done nothing; :func:`retrying` runs it again from its beginning. All times are the
+database's clock, in UTC.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NOT_PREPARED = frozenset({"26000", "42P05"})
+"""PostgreSQL behind a pooler that gives each transaction another connection: nothing prepared stays."""
 _WRITES = "airflow_assets_writes"
 _BUSY_MS = 15_000
 _ATTEMPTS = 12
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
-_POSTGRES_RACES = frozenset({"40001", "40P01", "55P03", "23505"})
+_POSTGRES_RACES = frozenset({"40001", "40P01", "55P03", "23505", *NOT_PREPARED})
 _POSTGRES_NO_TABLE = "42P01"
 _MYSQL_RACES = frozenset({1020, 1062, 1205, 1213})
 _MYSQL_NO_TABLE = 1146

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
@@ -18,10 +19,12 @@ from airflow_assets.exceptions import (
 )
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
-from airflow_assets.schemas.events import Event
 from airflow_assets.schemas.operations import GetOptions
 from airflow_assets.schemas.queries import Batch, BatchItem, EventQuery, HistoryQuery
 from airflow_assets.schemas.rules import EXTERNAL_TYPE
+
+if TYPE_CHECKING:
+    from airflow_assets.schemas.events import Event
 
 CALLER = Caller(source=Source(kind=SourceKind.API, user="ada"))
 DELETED_TOO = GetOptions(include_deleted=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.log import read_after
-from airflow_assets.catalog.service import CatalogService
 from airflow_assets.exceptions import InvalidAsset, InvalidRequest
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
-from airflow_assets.schemas.events import Event
 from airflow_assets.schemas.lineage import (
     Bundle,
     RecordResult,
@@ -24,6 +22,10 @@ from airflow_assets.schemas.lineage import (
     TaskState,
 )
 from airflow_assets.schemas.rules import EXTERNAL_TYPE
+
+if TYPE_CHECKING:
+    from airflow_assets.catalog.service import CatalogService
+    from airflow_assets.schemas.events import Event
 
 TASK = TaskRun(
     dag_id="d", run_id="r", task_id="t", try_number=1, ti_id="01890000-0000-7000-8000-000000000000"
