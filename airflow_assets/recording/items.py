@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from airflow_assets.exceptions import InvalidAsset
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.declared import Declared, from_mapping, from_native
+from airflow_assets.schemas.rules import EXTERNAL_TYPE
 
 A = TypeVar("A", AssetInput, AssetRef)
 
@@ -69,6 +70,8 @@ def merged(assets: Iterable[A]) -> list[A]:
 
 def _over(later: A, earlier: A) -> A:
     members = {**_given(earlier), **_given(later)}
+    if later.type == EXTERNAL_TYPE and earlier.type is not None:
+        members["type"] = earlier.type
     if "metadata" in members:
         members["metadata"] = {**_given(earlier).get("metadata", {}), **members["metadata"]}
     return type(later)(**members)

@@ -91,8 +91,8 @@ class _Attempt:
         bundles = [made.bundle, *self._body.collector.bundles, *script.bundles]
         bundles = [bundle for bundle in bundles if bundle.inputs or bundle.outputs]
         warnings = [*made.problems, *script.problems]
-        if not bundles:
-            return warnings
+        if not bundles and not warnings:
+            return []
         return warnings + self._call(bundles, warnings, note=note)
 
     def _call(self, bundles: list[Bundle], warnings: list[str], *, note: bool) -> list[str]:

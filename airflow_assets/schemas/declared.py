@@ -17,6 +17,7 @@ from typing import Any
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.case import camel, snake
 from airflow_assets.schemas.masking import ascii_name
+from airflow_assets.schemas.rules import EXTERNAL_TYPE
 
 EXTRA_KEY = "airflow_assets"
 """The key of the ``extra`` of an asset under which our types keep what they declare."""
@@ -56,9 +57,12 @@ class Declared:
     def output(self) -> AssetInput:
         """Return the asset as an output; what is None stays unset, so the stored value is kept.
 
+        One that nobody gave a type is an External, which never replaces a known type.
+
         :raises airflow_assets.exceptions.InvalidAsset: a member breaks its rule.
         """
-        return AssetInput(**{name: value for name, value in asdict(self).items() if value is not None})
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        return AssetInput(**{"type": EXTERNAL_TYPE, **given})
 
     def with_metadata(self, more: Mapping[str, Any]) -> Declared:
         """Return a copy whose metadata has the keys of ``more`` too; they win."""

@@ -267,6 +267,7 @@ def test_alias_outlets_record_what_was_added(catalog: ListeningCatalog) -> None:
     run_task(task(body, inlets=[], outlets=[alias]))
     plain, ours = catalog.bundle.outputs
     assert (plain.id, plain.uri, plain.metadata) == ("plain", "s3://b/plain", {"a": 1, "b": 2})
+    assert plain.type == "airflow_assets.types.External"
     assert (ours.id, ours.namespace, ours.metadata) == ("ours", "n", {"c": 3})
 
 
@@ -298,6 +299,7 @@ def test_other_lineage_objects_are_passed_over(catalog: ListeningCatalog) -> Non
 def test_one_asset_named_twice_is_one_output(catalog: ListeningCatalog) -> None:
     configured = configure(task(lambda: 1), outputs=[{"id": "orders", "owner": "other", "more": 1}])
     run_task(configured)
+    assert catalog.bundle.outputs[0].type == "airflow_assets.types.Table"
     assert catalog.bundle.outputs[0].metadata == {
         "rows": 1,
         "day": "2026-11-30",
