@@ -11,27 +11,26 @@ This module only writes: what the rows should be is decided by :mod:`~airflow_as
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import uuid6
 from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from airflow_assets.catalog import tables
+from airflow_assets.catalog import tables, write_postgres
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.values import equal, id_sort, value_columns
+from airflow_assets.catalog.write_postgres import EDGE_REST
 from airflow_assets.schemas.rules import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection, Table
 
 LOG = "log"
-EDGE_REST = timedelta(hours=1)
-"""How often at most ``edge.last_seen`` moves."""
 _IN_LIST = 500
 _ROWS = 500
 
@@ -42,6 +41,14 @@ class Touch:
 
     before: AssetState | None
     after: AssetState
+
+    def changed_metadata(self) -> tuple[list[str], list[str]]:
+        """Return the keys that are no longer there, and those that are new or have a new value."""
+        old, new = self.before.metadata if self.before else {}, self.after.metadata
+        if old is new:
+            return [], []
+        come = [name for name, value in new.items() if name not in old or not equal(old[name], value)]
+        return sorted(old.keys() - new), sorted(come)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,9 @@ class WriteSet:
         Raises:
             IntegrityError: somebody else wrote one of the new rows first; run the transaction again.
         """
+        if write_postgres.fits(conn, self):
+            first = write_postgres.write(conn, self)
+            return self._write_log(conn) if first is None else self._event_numbers(first)
         self._write_assets(conn)
         self._write_metadata(conn)
         self._write_aliases(conn)
@@ -113,34 +123,32 @@ class WriteSet:
             for keys in chunks([state.key for state in new]):
                 found = conn.execute(_PKS.where(tables.asset.c.asset_key.in_(keys)))
                 self.pks.update((bytes(key), pk) for key, pk in found)
-        changed = [touch.after for touch in touched if touch.before is not None]
+        changed = [touch.after for touch in touched if touch.before and touch.before.key == touch.after.key]
         if changed:
-            conn.execute(_UPDATE_ASSET, [{**state.columns(), "row_pk": state.pk} for state in changed])
+            _replace(conn, tables.asset, [{"pk": state.pk, **state.columns()} for state in changed])
+        moved = [touch.after for touch in touched if touch.before and touch.before.key != touch.after.key]
+        for state in moved:
+            row = update(tables.asset).where(tables.asset.c.pk == state.pk)
+            conn.execute(row.values(state.columns()))
 
     def _write_metadata(self, conn: Connection) -> None:
         stale: list[dict[str, Any]] = []
         fresh: list[dict[str, Any]] = []
-        renamed: list[dict[str, Any]] = []
         for key in sorted(self.assets):
             before, after = self.assets[key].before, self.assets[key].after
             pk, sort = self.pks[key], id_sort(after.id)
-            old = before.metadata if before else {}
-            if old is not after.metadata:
-                gone = [name for name, value in old.items() if not _same(after.metadata, name, value)]
-                come = [name for name, value in after.metadata.items() if not _same(old, name, value)]
-                stale += [{"row_pk": pk, "row_field": name} for name in sorted(gone)]
-                fresh += [
-                    {"asset_pk": pk, "id_sort": sort, **value_columns(name, after.metadata[name])}
-                    for name in sorted(come)
-                ]
+            gone, come = self.assets[key].changed_metadata()
             if before and before.id != after.id:
-                renamed.append({"row_pk": pk, "new_sort": sort})
+                come = sorted(after.metadata)  # the rows carry the id's sort key
+            stale += [{"row_pk": pk, "row_field": name} for name in gone]
+            fresh += [
+                {"asset_pk": pk, "id_sort": sort, **value_columns(name, after.metadata[name])}
+                for name in come
+            ]
         if stale:
             conn.execute(_DELETE_VALUE, stale)
-        if renamed:
-            conn.execute(_MOVE_VALUES, renamed)
         if fresh:
-            _insert(conn, tables.metadata_value, fresh)
+            _replace(conn, tables.metadata_value, fresh)
 
     def _write_aliases(self, conn: Connection) -> None:
         for keys in chunks(sorted(self.dropped_aliases)):
@@ -149,20 +157,26 @@ class WriteSet:
             _insert(conn, tables.alias, sorted(self.aliases, key=lambda row: row["alias_key"]))
 
     def _write_edges(self, conn: Connection) -> None:
-        rows = {row["edge_key"]: row for row in map(self._edge_columns, self.edges)}
+        rows = {row["edge_key"]: row for row in self.edge_rows()}
         if not rows:
             return
-        keys = sorted(rows)
+        keys = list(rows)
         seen: dict[bytes, datetime] = {}
         for some in chunks(keys):
             found = conn.execute(_EDGES_SEEN.where(tables.edge.c.edge_key.in_(some)))
             seen.update((bytes(key), last_seen) for key, last_seen in found)
-        new = [rows[key] for key in keys if key not in seen]
+        times = {"first_seen": self.now, "last_seen": self.now}
+        new = [{**rows[key], **times} for key in keys if key not in seen]
         old = [{"row_key": key} for key in keys if key in seen and seen[key] <= self.now - EDGE_REST]
         if old:
             conn.execute(_SEE_EDGE.values(last_seen=self.now), old)
         if new:
             _insert(conn, tables.edge, new, ignore=True)
+
+    def edge_rows(self) -> list[dict[str, Any]]:
+        """Return the distinct edges by key, without their times."""
+        rows = {row["edge_key"]: row for row in map(self._edge_columns, self.edges)}
+        return [rows[key] for key in sorted(rows)]
 
     def _edge_columns(self, edge: EdgeRow) -> dict[str, Any]:
         source = self.pks[edge.source] if edge.source else 0
@@ -174,8 +188,6 @@ class WriteSet:
             "target_pk": target,
             "dag_id": edge.dag_id,
             "task_id": edge.task_id,
-            "first_seen": self.now,
-            "last_seen": self.now,
         }
 
     def _write_log(self, conn: Connection) -> list[int]:
@@ -187,27 +199,39 @@ class WriteSet:
             {**row.columns, "seq": seq, "tenant": self.tenant, "created": self.now}
             for seq, row in enumerate(self.lineage, first)
         ]
-        usages = [row for seq, line in enumerate(self.lineage, first) for row in self._usages(seq, line)]
-        first += len(lineage)
-        events = [self._event_columns(seq, row) for seq, row in enumerate(self.events, first)]
+        usages = [
+            {"lineage_seq": seq, "asset_pk": pk, "role": role, "created": self.now}
+            for seq, line in enumerate(self.lineage, first)
+            for role, pk in self.usages(line)
+        ]
+        numbers = self._event_numbers(first)
+        shared = {"tenant": self.tenant, "created": self.now}
+        events = [
+            {**self.event_columns(row), "seq": seq, **shared}
+            for seq, row in zip(numbers, self.events, strict=True)
+        ]
         for table, rows in ((tables.lineage, lineage), (tables.usage, usages), (tables.event, events)):
             if rows:
                 _insert(conn, table, rows)
-        return [row["seq"] for row in events]
+        return numbers
 
-    def _usages(self, seq: int, line: LineageRow) -> Iterator[dict[str, Any]]:
+    def _event_numbers(self, first: int) -> list[int]:
+        """The events' numbers follow those of the lineage, of which ``first`` is the first."""
+        start = first + len(self.lineage)
+        return list(range(start, start + len(self.events)))
+
+    def usages(self, line: LineageRow) -> Iterator[tuple[str, int]]:
+        """Yield role and asset of each usage of a lineage row."""
         for role, keys in (("i", line.inputs), ("o", line.outputs)):
             for pk in sorted({self.pks[key] for key in keys}):
-                yield {"lineage_seq": seq, "asset_pk": pk, "role": role, "created": self.now}
+                yield role, pk
 
-    def _event_columns(self, seq: int, row: EventRow) -> dict[str, Any]:
+    def event_columns(self, row: EventRow) -> dict[str, Any]:
+        """Return an event's columns but for its number, tenant and time."""
         return {
-            "seq": seq,
             "event_id": str(uuid6.uuid7()),
-            "tenant": self.tenant,
             "asset_pk": self.pks[row.asset.key],
             "kind": row.kind,
-            "created": self.now,
             "namespace": row.asset.namespace,
             "type": row.asset.type,
             "payload": json_text(row.asset.payload()),
@@ -237,42 +261,48 @@ def chunks(items: Sequence[bytes], size: int = _IN_LIST) -> Iterator[Sequence[by
         yield items[start : start + size]
 
 
-def _same(metadata: dict[str, Any], name: str, value: Any) -> bool:
-    return name in metadata and equal(metadata[name], value)
-
-
 def _insert(conn: Connection, table: Table, rows: Sequence[dict[str, Any]], *, ignore: bool = False) -> None:
     statement: Any = insert(table)
-    if ignore:
-        dialect = conn.dialect.name
-        if dialect in {"mysql", "mariadb"}:
-            statement = statement.prefix_with("IGNORE")
-        else:
-            module: Any = sqlite if dialect == "sqlite" else postgresql
-            statement = module.insert(table).on_conflict_do_nothing()
+    if ignore and _is_mysql(conn):
+        statement = statement.prefix_with("IGNORE")
+    elif ignore:
+        statement = _own_insert(conn, table).on_conflict_do_nothing()
+    _in_portions(conn, statement, rows)
+
+
+def _replace(conn: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Write whole rows by primary key, many in one statement, whether they are there or not."""
+    statement: Any = _own_insert(conn, table)
+    keys = [column.name for column in table.primary_key]
+    given = [name for name in rows[0] if name not in keys]
+    if _is_mysql(conn):
+        statement = statement.on_duplicate_key_update({name: statement.inserted[name] for name in given})
+    else:
+        new_values = {name: statement.excluded[name] for name in given}
+        statement = statement.on_conflict_do_update(index_elements=keys, set_=new_values)
+    _in_portions(conn, statement, rows)
+
+
+def _own_insert(conn: Connection, table: Table) -> Any:
+    if _is_mysql(conn):
+        return mysql.insert(table)
+    return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def _is_mysql(conn: Connection) -> bool:
+    return conn.dialect.name in {"mysql", "mariadb"}
+
+
+def _in_portions(conn: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:
     for start in range(0, len(rows), _ROWS):
         conn.execute(statement, rows[start : start + _ROWS])
 
 
-def _assignments(columns: Iterable[str]) -> dict[str, Any]:
-    return {name: bindparam(name) for name in columns}
-
-
 _NUMBERED = (tables.event, tables.lineage)
 _PKS = select(tables.asset.c.asset_key, tables.asset.c.pk)
-_UPDATE_ASSET = (
-    update(tables.asset)
-    .where(tables.asset.c.pk == bindparam("row_pk"))
-    .values(_assignments(column.name for column in tables.asset.c if column.name not in {"pk", "tenant"}))
-)
 _DELETE_VALUE = delete(tables.metadata_value).where(
     tables.metadata_value.c.asset_pk == bindparam("row_pk"),
     tables.metadata_value.c.field == bindparam("row_field"),
-)
-_MOVE_VALUES = (
-    update(tables.metadata_value)
-    .where(tables.metadata_value.c.asset_pk == bindparam("row_pk"))
-    .values(id_sort=bindparam("new_sort"))
 )
 _EDGES_SEEN = select(tables.edge.c.edge_key, tables.edge.c.last_seen)
 _SEE_EDGE = update(tables.edge).where(tables.edge.c.edge_key == bindparam("row_key"))
