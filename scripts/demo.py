@@ -67,7 +67,7 @@ def parse(demo: Demo) -> str:
 def load(demo: Demo) -> str:
     demo.run("demo_load_weather")
     asset = demo.get("/assets/weather.daily")
-    expect(asset["metadata"]["rows"] == "1461", f"weather.daily should have 1461 rows: {asset}")
+    expect(asset["metadata"]["rows"] == 1461, f"weather.daily should have 1461 rows: {asset}")
     expect(asset["type"] == "airflow_assets.types.Table", f"weather.daily should be a Table: {asset}")
     return f"1461 days of weather in DuckDB; weather.daily is owned by {asset['metadata']['owner']}"
 
@@ -159,8 +159,9 @@ def play(demo: Demo) -> int:
         try:
             outcome = step(demo)
         except Exception as error:  # noqa: BLE001 - whatever went wrong is this step's outcome; the demo reports it
+            print(demo.airflow.log_tails(), file=sys.stderr, flush=True)
             print(f"[{number}/{len(STEPS)}] FAILED {title}: {error}", flush=True)
-            print(demo.airflow.log_tails(), file=sys.stderr)
+            print(f"The logs are in {demo.airflow.home}.", flush=True)
             return number - 1
         print(f"[{number}/{len(STEPS)}] {title}: {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
     print_report(demo.get)

@@ -19,7 +19,7 @@ def print_report(get: Callable[..., Any]) -> None:
     for asset in named:
         facts = asset["metadata"]
         kind = asset["type"].rpartition(".")[2]
-        table.add_row(asset["id"], kind, asset["namespace"] or "", facts.get("owner", ""), facts.get("rows", ""))
+        table.add_row(asset["id"], kind, asset["namespace"] or "", facts.get("owner", ""), str(facts.get("rows", "")))
     table.add_row(f"... and {len(assets) - len(named)} in demo.burst")
     console.print(table)
     console.print(_events(get))
