@@ -16,6 +16,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from airflow_assets.exceptions import (
     AssetCatalogError,
@@ -86,7 +87,8 @@ def _validation_error(_: Request, error: Exception) -> Response:
 
 def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    return problem_response(_described(request, error), error.headers)
+    headers = {"Allow": _allowed(request)} if error.status_code == MethodNotAllowed.status else error.headers
+    return problem_response(_described(request, error), headers)
 
 
 def _described(request: Request, error: HTTPException) -> AssetCatalogError:
@@ -96,11 +98,19 @@ def _described(request: Request, error: HTTPException) -> AssetCatalogError:
     if kind is NotFound:
         return NotFound(f"There is nothing at {path!r}.", hint="The OpenAPI document lists every address.")
     if kind is MethodNotAllowed:
-        allowed = (error.headers or {}).get("Allow")
         return MethodNotAllowed(
-            f"{request.method} is not possible at {path!r}.", hint=f"Use {allowed}." if allowed else None
+            f"{request.method} is not possible at {path!r}.", hint=f"Use {_allowed(request)}."
         )
     return kind(str(error.detail))
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods of an address; Starlette names only those of the first route that it finds there."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods
+    return ", ".join(sorted(found))
 
 
 def _database_unavailable(request: Request, error: Exception) -> Response:

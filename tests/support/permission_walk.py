@@ -90,7 +90,7 @@ def _routes(app: Any) -> list[tuple[str, str]]:
 
 def _status(client: Any, method: str, path: str, headers: dict[str, str]) -> int:
     address = path.replace("{asset_id:path}", "no-such").replace("{event_id}", "no-such")
-    body = {} if method in {"POST", "PUT"} else None
+    body: dict[str, Any] | None = {} if method in {"POST", "PUT"} else None
     status: int = client.request(method, address, headers=headers, json=body).status_code
     return status
 

@@ -26,7 +26,7 @@ class TaskRow:
         """What the client of this task instance says of itself."""
         from airflow_assets.schemas.credentials import Claims
 
-        said = {
+        said: dict[str, Any] = {
             "sub": f"ti:{self.ti_id}",
             "dag_id": self.dag_id,
             "run_id": self.run_id,
@@ -57,17 +57,22 @@ def add_task(
     from airflow.models.taskinstance import TaskInstance
     from airflow.models.taskinstancehistory import TaskInstanceHistory
     from airflow.utils.session import create_session
+    from airflow.utils.state import DagRunState
     from sqlalchemy import insert
 
     row = TaskRow(str(uuid.uuid4()), "shop", f"manual__{uuid.uuid4()}", "load", map_index, 1)
     with create_session(scoped=False) as session:
         now = datetime.now(timezone.utc)
-        run = DagRun(dag_id=row.dag_id, run_id=row.run_id, run_type="manual", run_after=now, state="running")
+        run = DagRun(
+            dag_id=row.dag_id, run_id=row.run_id, run_type="manual", run_after=now, state=DagRunState.RUNNING
+        )
         session.add(run)
         session.flush()
         if history:
             retry = replace(row, ti_id=str(uuid.uuid4()), try_number=2)
-            session.execute(insert(TaskInstance.__table__).values(_values(TaskInstance, retry, "running", None)))
+            session.execute(
+                insert(TaskInstance.__table__).values(_values(TaskInstance, retry, "running", None))
+            )
         model = TaskInstanceHistory if history else TaskInstance
         session.execute(insert(model.__table__).values(_values(model, row, state, ended)))
     return row
@@ -76,7 +81,7 @@ def add_task(
 def _values(model: Any, row: TaskRow, state: str | None, ended: timedelta | None) -> dict[str, Any]:
     now = datetime.now(timezone.utc)
     columns = {column.key for column in model.__table__.columns}
-    values = {
+    values: dict[str, Any] = {
         "dag_id": row.dag_id,
         "run_id": row.run_id,
         "task_id": row.task_id,

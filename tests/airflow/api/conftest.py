@@ -25,7 +25,11 @@ def airflow_database() -> None:
         "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of these tests only, which is long enough for HS512 .........",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "airflow", "db", "migrate"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", "airflow", "db", "migrate"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 

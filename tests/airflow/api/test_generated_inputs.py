@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.specs.openapi.checks import (
@@ -48,7 +49,8 @@ def headers(client: AsgiClient) -> dict[str, str]:
 def test_no_input_breaks_an_operation(
     case: schemathesis.Case, client: AsgiClient, headers: dict[str, str]
 ) -> None:
-    arguments = case.as_transport_kwargs(base_url=BASE, headers=headers)
-    arguments.pop("files", None)
-    answer = client.request(arguments.pop("method"), arguments.pop("url"), **arguments)
+    sent = requests.Request(**case.as_transport_kwargs(base_url=BASE, headers=headers)).prepare()
+    assert sent.method
+    assert sent.url
+    answer = client.request(sent.method, sent.url, content=sent.body, headers=dict(sent.headers))
     case.validate_response(answer, checks=CHECKS)

@@ -28,7 +28,9 @@ def secret() -> bytes:
     return resolve_secrets()[0]
 
 
-def token(claims: Claims | dict[str, Any], *, key: bytes | None = None, life: int = 60, **changes: Any) -> str:
+def token(
+    claims: Claims | dict[str, Any], *, key: bytes | None = None, life: int = 60, **changes: Any
+) -> str:
     said = claims.to_json() if isinstance(claims, Claims) else claims
     now = int(time.time())
     payload = {"aud": AUDIENCE, "iat": now, "exp": now + life, **said} | changes
@@ -68,7 +70,9 @@ def test_a_running_task_reads_and_writes_as_itself(as_task: Any, admin: Any, sta
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("state", [None, "queued", "success", "failed", "up_for_retry", "skipped", "restarting"])
+@pytest.mark.parametrize(
+    "state", [None, "queued", "success", "failed", "up_for_retry", "skipped", "restarting"]
+)
 def test_a_task_that_does_not_run_only_reads(as_task: Any, state: str | None) -> None:
     row = add_task(state, ended=timedelta(hours=1))
     assert as_task(row, "GET", "/assets").status_code == 200
@@ -118,9 +122,15 @@ def test_under_task_auth_user_a_user_that_may_write_records(
     monkeypatch.setenv("AIRFLOW__AIRFLOW_ASSETS__TASK_AUTH", "user")
     row = add_task("running")
     assert admin("POST", "/record", json=record(row)).status_code == 200
-    refused(caller(client, user_headers("viewer"))("POST", "/record", json=record(row)), 403, "POST on assets")
+    refused(
+        caller(client, user_headers("viewer"))("POST", "/record", json=record(row)), 403, "POST on assets"
+    )
     [event] = admin("GET", "/events", params={"assetId": f"out-{row.ti_id}"}).json()["items"]
-    assert (event["source"]["kind"], event["source"]["user"], event["source"]["taskId"]) == ("task", "admin", "load")
+    assert (event["source"]["kind"], event["source"]["user"], event["source"]["taskId"]) == (
+        "task",
+        "admin",
+        "load",
+    )
 
 
 @pytest.mark.parametrize(("mode", "hint"), [("user", "token or a login"), ("off", "no access")])
@@ -226,5 +236,7 @@ def test_the_session_cookie_is_the_ui(client: AsgiClient, admin: Any) -> None:
     assert (event["source"]["kind"], event["source"]["user"]) == ("ui", "ann")
     [change] = admin("GET", "/history", params={"assetId": "by-hand"}).json()["items"]
     assert change["source"]["user"] == "ann"
-    form = call("POST", "/upsert", content=b'{"id": "by-hand", "type": "t"}', headers={"Content-Type": "text/plain"})
+    form = call(
+        "POST", "/upsert", content=b'{"id": "by-hand", "type": "t"}', headers={"Content-Type": "text/plain"}
+    )
     refused(form, 422, "not JSON")
