@@ -11,7 +11,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from airflow_assets import config
 from airflow_assets.airflow_bridge import positions
@@ -24,6 +26,7 @@ from airflow_assets.airflow_bridge.runs import SerializedDags, count_runs
 from airflow_assets.airflow_bridge.subscriptions import teams_of
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.log import read_after
+from airflow_assets.exceptions import CatalogUnavailable
 from airflow_assets.schemas.rules import DEFAULT_TENANT
 
 if TYPE_CHECKING:
@@ -116,8 +119,12 @@ class Dispatcher:
         self._full = {
             dag_id: subscription
             for dag_id, subscription in self._full.items()
-            if dag_id in self.registry.dags and not Room(*counts[dag_id], limit).take(subscription)
+            if self._follows(dag_id, subscription) and not Room(*counts[dag_id], limit).take(subscription)
         }
+
+    def _follows(self, dag_id: str, subscription: Subscription) -> bool:
+        dag = self.registry.dags.get(dag_id)
+        return dag is not None and any(one.subscription == subscription for one in dag.triggers)
 
     def _read_on(self, seq: int, dags: list[SubscribedDag], end: int) -> bool:
         with read(self._engine) as conn:
@@ -206,10 +213,6 @@ class Dispatcher:
         self.registry.written(levels)
 
 
-def _is_of_the_dag(error: Any) -> bool:
-    """Tell errors of one Dag (parameters, serialization) from those of the database, which concern all."""
-    from sqlalchemy.exc import DBAPIError, InterfaceError
-
-    from airflow_assets.exceptions import CatalogUnavailable
-
-    return not isinstance(error, (DBAPIError, InterfaceError, CatalogUnavailable))
+def _is_of_the_dag(error: Exception) -> bool:
+    """Tell errors of one Dag (parameters, what is serialized) from those of the database, which concern all."""
+    return not isinstance(error, (CatalogUnavailable, OperationalError, InterfaceError))

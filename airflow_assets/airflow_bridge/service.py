@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
+from airflow_assets.airflow_bridge.notes import append_note
 from airflow_assets.airflow_bridge.payload import run_id_of
 from airflow_assets.airflow_bridge.planning import Matcher
 from airflow_assets.airflow_bridge.registry import present_ids
@@ -14,7 +18,7 @@ from airflow_assets.airflow_bridge.runs import SerializedDags, Start, make_runs
 from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscriptions, teams_of
 from airflow_assets.catalog.engine import db_now, read
 from airflow_assets.catalog.service import CatalogService
-from airflow_assets.exceptions import NotFound
+from airflow_assets.exceptions import CatalogUnavailable, NotFound
 from airflow_assets.schemas.events import ReplayResult, ReplayRun
 
 if TYPE_CHECKING:
@@ -22,10 +26,34 @@ if TYPE_CHECKING:
 
     from airflow_assets.schemas.actors import Caller
     from airflow_assets.schemas.events import Event, Replay
+    from airflow_assets.schemas.lineage import RecordResult, TaskRunRecord
+
+log = logging.getLogger(__name__)
 
 
 class AirflowService(CatalogService):
     """:class:`CatalogService` on Airflow's own database."""
+
+    def record_task_run(self, caller: Caller, body: TaskRunRecord) -> RecordResult:
+        """Record a task run; with ``note``, what is missing also appears at the task instance in Airflow's UI."""
+        result = super().record_task_run(caller, body)
+        if body.note and body.task.ti_id:
+            missing = [f"{one.asset_id}: {one.problem.get('detail')}" for one in result.problems]
+            self._note(body.task.ti_id, [*body.warnings, *missing])
+        return result
+
+    def _note(self, ti_id: str, lines: list[str]) -> None:
+        def work(conn: Connection) -> tuple[None, bool]:
+            with orm(conn) as session:
+                append_note(session, ti_id, lines)
+            return None, False
+
+        if not lines:
+            return
+        try:
+            self._write(work)
+        except (SQLAlchemyError, CatalogUnavailable):  # the record stands; a note is a courtesy
+            log.warning("The note of task instance %s could not be written.", ti_id, exc_info=True)
 
     def replay_event(self, caller: Caller, body: Replay) -> ReplayResult:
         """Start another run of an old event for each Dag that follows it, or for the one that is named.
