@@ -91,6 +91,9 @@ def make_engine(url: str | URL, *, pool_size: int = 5) -> Engine:
         target = target.update_query_dict({"charset": "utf8mb4"})
         # A connection that idles longer than the server's wait_timeout would be cut.
         options["pool_recycle"] = 1_800
+    if target.get_driver_name() == "psycopg2":
+        # Its own executemany sends one row at a time.
+        options["executemany_mode"] = "values_plus_batch"
     # Above READ COMMITTED two writers of one row would fail instead of waiting; MariaDB would lock gaps.
     engine = create_engine(target, isolation_level="READ COMMITTED", **options)
     if backend in {"mysql", "mariadb"}:
