@@ -89,8 +89,9 @@ format: $(VENV)/.ready ## rewrite the code as lint wants it, where that is mecha
 	$(VENV)/bin/ruff format .
 
 .PHONY: bench
-bench: $(VENV)/.ready ## the benchmarks against the peers (BENCH_ARGS chooses)
-	$(RUN) -m benchmarks $(BENCH_ARGS)
+BENCHMARKS ?= record http query latency imports
+bench: $(VENV)/.ready ## the benchmarks against the peers (BENCHMARKS="query imports" chooses)
+	for name in $(BENCHMARKS); do $(RUN) -m benchmarks.$$name $(BENCH_ARGS); done
 
 .PHONY: docs-check
 docs-check: $(VENV)/.ready ## links resolve, Python blocks compile
