@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, literal, select, union_all
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.listing import Listing, Order
-from airflow_assets.catalog.rows import asset_of
+from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.tables import alias, asset
 from airflow_assets.exceptions import AssetNotFound
 from airflow_assets.schemas.base import Page
@@ -43,7 +43,7 @@ def search(conn: Connection, caller: Caller, query: AssetQuery) -> Page[Asset]:
     rows = conn.execute(listing.page(order, seen, query.limit + 1, list(asset.c))).all()
     more = len(rows) > query.limit
     return Page(
-        items=[asset_of(row) for row in rows[: query.limit]],
+        items=[AssetState.of(row).to_asset() for row in rows[: query.limit]],
         next_cursor=order.cursor(rows[query.limit - 1]) if more else None,
     )
 
@@ -83,7 +83,7 @@ def _scanned_page(listing: Listing, order: Order, seen: tuple[Any, ...] | None, 
     )
     return Page(
         # A row may be gone by now where the transaction does not hold a snapshot.
-        items=[asset_of(by_pk[pk]) for pk in pks if pk in by_pk],
+        items=[AssetState.of(by_pk[pk]).to_asset() for pk in pks if pk in by_pk],
         next_cursor=order.cursor(found.resume_after) if found.resume_after is not None else None,
     )
 
@@ -106,7 +106,7 @@ def get(conn: Connection, caller: Caller, asset_id: str, *, include_deleted: boo
             field="id",
             value=asset_id,
         )
-    return asset_of(row, former_ids(conn, row.pk))
+    return AssetState.of(row).to_asset(former_ids(conn, row.pk))
 
 
 def find(conn: Connection, caller: Caller, asset_id: str) -> Row[Any] | None:

@@ -44,7 +44,7 @@ def _aware(value: Any) -> Any:
 
 def iso(value: datetime) -> str:
     """Return an aware time as ``2026-03-29T07:00:00.000000Z``: one width, so text order is time order."""
-    return value.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value.astimezone(timezone.utc).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 Utc = Annotated[datetime, BeforeValidator(_aware), PlainSerializer(iso, when_used="json")]

@@ -103,7 +103,7 @@ class MariadbServer:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [str(base / "sbin" / "mariadbd"), "--no-defaults", f"--basedir={base}", f"--datadir={data}",
-                 f"--socket={self.socket}", f"--pid-file={self.home / 'pid'}", "--skip-networking",
+                 f"--socket={self.socket}", f"--tmpdir={self.home}", f"--pid-file={self.home / 'pid'}", "--skip-networking",
                  f"--innodb-flush-log-at-trx-commit={flush}", "--innodb-buffer-pool-size=256M",
                  "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci", "--max-connections=300",
                  "--default-time-zone=+00:00", *user],
