@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.actors import Source
 
 _acting: ContextVar[Any] = ContextVar("airflow_assets_acting_as", default=None)
+_speaking: ContextVar[Claims | None] = ContextVar("airflow_assets_speaking_as", default=None)
 
 
 @contextmanager
@@ -29,6 +30,16 @@ def acting_as(task_instance: Any) -> Iterator[None]:
         yield
     finally:
         _acting.reset(mark)
+
+
+@contextmanager
+def speaking_as(claims: Claims) -> Iterator[None]:
+    """Let managed tokens signed inside the block say this, for checks of the credentials themselves."""
+    mark = _speaking.set(claims)
+    try:
+        yield
+    finally:
+        _speaking.reset(mark)
 
 
 def current_task_instance() -> Any | None:
@@ -53,6 +64,9 @@ def current_claims() -> Claims:
 
     :raises NotAuthenticated: neither a task, a trigger nor a Dag file runs here.
     """
+    spoken = _speaking.get()
+    if spoken is not None:
+        return spoken
     task_instance = current_task_instance()
     if task_instance is not None:
         return Claims(

@@ -1,0 +1,39 @@
+"""The functions behind the commands; each takes the parsed arguments."""
+
+from __future__ import annotations
+
+from airflow_assets.cli.assets import (
+    create_command,
+    delete_command,
+    get_command,
+    list_command,
+    rename_command,
+    update_command,
+)
+from airflow_assets.cli.log import (
+    dependencies_command,
+    events_command,
+    history_command,
+    lineage_command,
+    replay_command,
+)
+from airflow_assets.cli.server import doctor_command, rotate_secret_command
+from airflow_assets.cli.transfer import export_command, import_command
+
+__all__ = [
+    "create_command",
+    "delete_command",
+    "dependencies_command",
+    "doctor_command",
+    "events_command",
+    "export_command",
+    "get_command",
+    "history_command",
+    "import_command",
+    "lineage_command",
+    "list_command",
+    "rename_command",
+    "replay_command",
+    "rotate_secret_command",
+    "update_command",
+]

@@ -1,0 +1,126 @@
+"""Commands on events, history and lineage."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from airflow_assets.cli.assets import first, page_size
+from airflow_assets.cli.output import Columns, show_document, show_rows
+from airflow_assets.cli.run import client_of, command
+from airflow_assets.schemas.base import iso
+from airflow_assets.schemas.events import Replay
+from airflow_assets.schemas.queries import DependencyQuery, EventQuery, HistoryQuery, LineageQuery
+from airflow_assets.schemas.query_text import parse
+
+if TYPE_CHECKING:
+    import argparse
+
+    from airflow_assets.schemas.actors import Source
+
+
+def _source(source: Source) -> str:
+    """Say in one word who wrote: ``task:dag.task``, ``cli:ann``."""
+    who = f"{source.dag_id}.{source.task_id}" if source.task_id else source.user
+    return f"{source.kind.value}:{who}" if who else source.kind.value
+
+
+_EVENTS: Columns = {
+    "seq": lambda event: event.seq,
+    "event_time": lambda event: iso(event.event_time),
+    "event": lambda event: event.event.value,
+    "asset_id": lambda event: event.asset.id,
+    "source": lambda event: _source(event.source),
+    "depth": lambda event: event.depth,
+    "suppressed": lambda event: event.suppressed,
+    "id": lambda event: event.id,
+}
+_HISTORY: Columns = {
+    "seq": lambda change: change.seq,
+    "event_time": lambda change: iso(change.event_time),
+    "event": lambda change: change.event.value,
+    "source": lambda change: _source(change.source),
+    "diff": lambda change: change.diff,
+}
+_LINEAGE: Columns = {
+    "created": lambda event: iso(event.created),
+    "dag_id": lambda event: event.task.dag_id,
+    "task_id": lambda event: event.task.task_id,
+    "map_index": lambda event: event.task.map_index,
+    "try_number": lambda event: event.task.try_number,
+    "run_id": lambda event: event.task.run_id,
+    "state": lambda event: event.state.value,
+    "inputs": lambda event: [asset.id for asset in event.inputs],
+    "outputs": lambda event: [asset.id for asset in event.outputs],
+    "warnings": lambda event: event.warnings or None,
+}
+_RUNS: Columns = {
+    "dag_id": lambda run: run.dag_id,
+    "run_id": lambda run: run.run_id,
+    "created": lambda run: run.created,
+}
+
+
+@command
+def events_command(args: argparse.Namespace) -> None:
+    """List events."""
+    query = EventQuery(
+        asset_id=args.id,
+        asset_type=args.type,
+        namespace=args.namespace,
+        events=args.event,
+        metadata_query=parse(args.where or ""),
+        after=args.after,
+        newest_first=args.after is None,
+        limit=page_size(args.limit),
+    )
+    show_rows(first(client_of(args).iter_events(query), args.limit), _EVENTS, args.output)
+
+
+@command
+def replay_command(args: argparse.Namespace) -> None:
+    """Start runs for an old event."""
+    replay = Replay(event_id=args.event_id, dag_id=args.dag_id, replay_id=args.replay_id or uuid.uuid4().hex)
+    result = client_of(args).replay_event(replay)
+    show_rows(result.runs, _RUNS, args.output)
+
+
+@command
+def lineage_command(args: argparse.Namespace) -> None:
+    """List lineage events."""
+    query = LineageQuery(
+        asset_id=args.asset_id,
+        dag_id=args.dag_id,
+        run_id=args.run_id,
+        task_id=args.task_id,
+        limit=page_size(args.limit),
+    )
+    show_rows(first(client_of(args).iter_lineage(query), args.limit), _LINEAGE, args.output)
+
+
+@command
+def dependencies_command(args: argparse.Namespace) -> None:
+    """Show the neighbourhood of an asset."""
+    query = DependencyQuery(
+        asset_id=args.asset_id, direction=args.direction, depth=args.depth, tasks=not args.no_tasks
+    )
+    graph = client_of(args).dependencies(query)
+    names = {node.uid: node for node in graph.nodes}
+
+    def label(uid: str) -> list[Any]:
+        node = names.get(uid)
+        return [node.kind.value, node.id] if node else ["", uid]
+
+    cells = [
+        [*label(edge.source), edge.relation.value, *label(edge.target), iso(edge.last_seen)]
+        for edge in graph.edges
+    ]
+    head = ["source_kind", "source", "relation", "target_kind", "target", "last_seen"]
+    show_document(graph.to_json(), cells, head, args.output)
+
+
+@command
+def history_command(args: argparse.Namespace) -> None:
+    """List the changes of an asset."""
+    query = HistoryQuery(asset_id=args.asset_id, limit=page_size(args.limit))
+    show_rows(first(client_of(args).iter_history(query), args.limit), _HISTORY, args.output)
