@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, and_, func, literal, select
+from sqlalchemy import and_, func, literal, select
 
 from airflow_assets.catalog.filters import at_most
 from airflow_assets.catalog.listing import Listing, Order
@@ -86,10 +86,10 @@ class _Matching:
 
 @dataclass(frozen=True)
 class _Counted:
-    """The groups of one facet: ``value`` (a metadata value's hash), ``count``, ``example``, ``total``."""
+    """The groups of one facet: ``value`` (a metadata value's hash), ``assets``, ``example``, ``total``."""
 
     name: str
-    groups: list[Row[Any]]
+    groups: list[Any]
     missing: int
 
     @property
@@ -98,11 +98,13 @@ class _Counted:
         return self.name.removeprefix(_METADATA) if self.name.startswith(_METADATA) else None
 
     def facet(self, values: _Values) -> Facet:
-        listed = sum(group.count for group in self.groups)
-        total = self.groups[0].total if self.groups else self.missing
+        listed = sum(group.assets for group in self.groups)
+        total = int(self.groups[0].total) if self.groups else self.missing
         return Facet(
             name=self.name,
-            values=[FacetValue(value=values.of(self.key, group), count=group.count) for group in self.groups],
+            values=[
+                FacetValue(value=values.of(self.key, group), count=group.assets) for group in self.groups
+            ],
             missing=self.missing,
             other=total - self.missing - listed,
         )
@@ -114,7 +116,7 @@ def _count(matching: _Matching, name: str, top: int) -> _Counted:
     groups: Select[Any, Any, Any, Any] = (
         select(
             value.label("value"),
-            count.label("count"),
+            count.label("assets"),
             example.label("example"),
             func.sum(count).over().label("total"),
         )
@@ -124,8 +126,8 @@ def _count(matching: _Matching, name: str, top: int) -> _Counted:
         .order_by(value.is_(None).desc(), count.desc(), value)  # what has none comes first
         .limit(top + 1)
     )
-    rows = list(matching.listing.conn.execute(groups))
-    missing = rows.pop(0).count if rows and rows[0].value is None else 0
+    rows = list[Any](matching.listing.conn.execute(groups))
+    missing = rows.pop(0).assets if rows and rows[0].value is None else 0
     return _Counted(name, rows[:top], missing)
 
 
@@ -156,5 +158,5 @@ class _Values:
             some = select(asset.c.pk, asset.c.metadata).where(asset.c.pk.in_(pks[start : start + 1_000]))
             self._metadata.update((row.pk, json.loads(row.metadata)) for row in conn.execute(some))
 
-    def of(self, key: str | None, group: Row[Any]) -> Any:
+    def of(self, key: str | None, group: Any) -> Any:
         return group.value if key is None else self._metadata.get(group.example, {}).get(key)

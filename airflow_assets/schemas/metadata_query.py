@@ -8,12 +8,12 @@ not a missing key, integers compare exactly at any size, and ``1`` equals ``1.0`
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
-from typing_extensions import Annotated, Self
+from typing_extensions import Self
 
-from airflow_assets.exceptions import InvalidQuery
+from airflow_assets.exceptions import InvalidQuery, InvalidRequest
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.masking import is_sensitive
@@ -66,10 +66,16 @@ def _operator(value: object) -> Operator:
 
 
 def _field(value: object) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= rules.MAX_METADATA_KEY:
+    try:
+        rules.metadata({str(value): None})
+    except InvalidRequest:
+        possible = False
+    else:
+        possible = True
+    if not isinstance(value, str) or not possible:
         raise InvalidQuery(
             f"{value!r} is not a metadata key.",
-            hint=f"Name a top-level key of 1 to {rules.MAX_METADATA_KEY} characters.",
+            hint=f"Name a top-level key of 1 to {rules.MAX_METADATA_KEY} printable characters.",
             field="field",
             value=repr(value),
         )
@@ -113,4 +119,3 @@ class MetadataCondition(Schema):
             compile_pattern(value)
         rules.metadata({self.field: value})
         return None
-
