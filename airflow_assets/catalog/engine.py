@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import create_engine, event, make_url, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -26,7 +26,7 @@ from airflow_assets.exceptions import CatalogUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Connection, Engine, RootTransaction
 
 T = TypeVar("T")
 
@@ -35,11 +35,13 @@ NOT_PREPARED = frozenset({"26000", "42P05"})
 _WRITES = "airflow_assets_writes"
 _BUSY_MS = 15_000
 _ATTEMPTS = 12
+_PATIENCE = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _POSTGRES_RACES = frozenset({"40001", "40P01", "55P03", "23505", *NOT_PREPARED})
 _POSTGRES_NO_TABLE = "42P01"
 _MYSQL_RACES = frozenset({1020, 1062, 1205, 1213})
 _MYSQL_NO_TABLE = 1146
+_SQLITE_OUTAGES = ("unable to open", "readonly", "disk", "full")
 
 
 class utc_now(FunctionElement[datetime]):  # noqa: N801 - reads like the SQL function it is
@@ -110,21 +112,42 @@ def read(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def write(engine: Engine) -> Iterator[Connection]:
-    """Give a connection in a writing transaction: committed at the end, rolled back on an exception."""
+    """Give a connection in a writing transaction: committed at the end, rolled back on an exception.
+
+    Raises:
+        CatalogUnavailable: the connection broke at the commit, so nobody knows whether it took place;
+            :func:`retrying` does not repeat such a transaction, its caller decides.
+    """
     with engine.connect() as conn:
         conn.execution_options(**{_WRITES: True})
-        with conn.begin():
+        with conn.begin() as transaction:
             yield conn
+            _commit(transaction)
+
+
+def _commit(transaction: RootTransaction) -> None:
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise CatalogUnavailable(
+            f"The connection to the catalogue's database broke at the commit ({_first_line(error)}).",
+            hint="The write may or may not have been stored: look before you repeat it.",
+        ) from error
 
 
 def retrying(work: Callable[[], T], *, attempts: int = _ATTEMPTS) -> T:
     """Return ``work()``, run again after a lost race or a lost connection, with growing jittered pauses.
+
+    No attempt begins later than 30 s after the first.
 
     ``work`` is one whole transaction. Errors of ours pass through.
 
     Raises:
         CatalogUnavailable: when the races do not end, the database cannot be reached, or has no tables.
     """
+    latest = time.monotonic() + _PATIENCE
     for attempt in range(1, attempts + 1):
         try:
             return work()
@@ -135,9 +158,9 @@ def retrying(work: Callable[[], T], *, attempts: int = _ATTEMPTS) -> T:
         except DBAPIError as error:
             if not (_lost_race(error) or error.connection_invalidated):
                 raise _translated(error) from error
-            if attempt == attempts:
+            if attempt == attempts or time.monotonic() > latest:
                 raise CatalogUnavailable(
-                    f"The catalogue's database is busy: {attempts} attempts failed ({_first_line(error)}).",
+                    f"The catalogue's database is busy: {attempt} attempts failed ({_first_line(error)}).",
                     hint="Try again in a moment.",
                 ) from error
         time.sleep(_pause(attempt))
@@ -166,12 +189,17 @@ def _translated(error: DBAPIError) -> Exception:
         return CatalogUnavailable(
             f"The catalogue's tables are missing ({_first_line(error)}).", hint="Run 'airflow db migrate'."
         )
-    if isinstance(error, IntegrityError) or type(error).__name__ != "OperationalError":
+    if not isinstance(error, OperationalError) or _is_sqlite_mistake(cause):
         return error
     return CatalogUnavailable(
         f"The catalogue's database cannot be used ({_first_line(error)}).",
         hint="Check that it runs and that [database] sql_alchemy_conn leads to it.",
     )
+
+
+def _is_sqlite_mistake(cause: Any) -> bool:
+    """SQLite calls a wrong statement an operational error too."""
+    return isinstance(cause, sqlite3.Error) and not any(part in str(cause) for part in _SQLITE_OUTAGES)
 
 
 def _sqlstate(cause: Any) -> str | None:
