@@ -9,12 +9,12 @@ from sqlalchemy import Select, and_, not_, select
 
 from airflow_assets.catalog import cursors, search, tables
 from airflow_assets.catalog.assets import not_found
-from airflow_assets.catalog.conditions import hold
 from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.log import EVENT_COLUMNS, event_of
 from airflow_assets.schemas.actors import Source
 from airflow_assets.schemas.base import Page
 from airflow_assets.schemas.events import Change, Event, EventKind
+from airflow_assets.schemas.matching import conditions_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def list_events(conn: Connection, caller: Caller, query: EventQuery) -> Page[Eve
                 return Page(items=found, next_cursor=cursors.encode(order, [found[-1].seq]))
             event = event_of(row)
             last = event.seq
-            if hold(query.metadata_query, event.asset.metadata):
+            if conditions_hold(event.asset.metadata, query.metadata_query):
                 found.append(event)
         if len(rows) < size:
             return Page(items=found)
