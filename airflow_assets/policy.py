@@ -27,3 +27,9 @@ def dag_policy(dag: DAG) -> None:
     except Exception:  # a broken catalogue must not stop foreign Dags from being parsed
         dag.user_defined_macros = before
         log.warning("airflow_assets: the templates of Dag %s get no assets().", dag.dag_id, exc_info=True)
+    try:
+        from airflow_assets.uris import settle
+
+        settle(dag)
+    except Exception:  # likewise
+        log.warning("airflow_assets: the URIs of the assets of Dag %s stay.", dag.dag_id, exc_info=True)

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
+from airflow_assets.airflow_bridge.native_uris import native_uris
 from airflow_assets.airflow_bridge.notes import append_note
 from airflow_assets.airflow_bridge.payload import run_id_of
 from airflow_assets.airflow_bridge.planning import Matcher
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.actors import Caller
     from airflow_assets.schemas.events import Event, Replay
     from airflow_assets.schemas.lineage import RecordResult, TaskRunRecord
+    from airflow_assets.schemas.native import NativeNames, NativeUris
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +37,17 @@ class AirflowService(CatalogService):
     """:class:`CatalogService` on Airflow's own database."""
 
     def record_task_run(self, caller: Caller, body: TaskRunRecord) -> RecordResult:
-        """Record a task run; with ``note``, what is missing also appears at the task instance in Airflow's UI."""
+        """Record a task run; with ``note``, what is missing also stands in the note of the task instance."""
         result = super().record_task_run(caller, body)
         if body.note and body.task.ti_id:
             missing = [f"{one.asset_id}: {one.problem.get('detail')}" for one in result.problems]
             self._note(body.task.ti_id, [*body.warnings, *missing])
         return result
+
+    def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002 - every method has it
+        """Return the URIs that the Dags of this Airflow give to names."""
+        with read(self.engine) as conn, orm(conn) as session:
+            return native_uris(session, body.names)
 
     def _note(self, ti_id: str, lines: list[str]) -> None:
         def work(conn: Connection) -> tuple[None, bool]:

@@ -13,6 +13,7 @@ from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.catalog.workspace import Workspace
 from airflow_assets.schemas import rules
+from airflow_assets.schemas.native import NativeUris
 from airflow_assets.schemas.operations import GetOptions, UpsertResult
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         TaskRunRecord,
         Usage,
     )
+    from airflow_assets.schemas.native import NativeNames
     from airflow_assets.schemas.queries import (
         AssetQuery,
         Batch,
@@ -181,6 +183,10 @@ class CatalogService:
         from airflow_assets.catalog import lineage
 
         return self._read(lambda conn: lineage.dependencies(conn, caller, query))
+
+    def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002
+        """Return the URIs that Airflow's Dags give to names: none, where there is no Airflow."""
+        return NativeUris(items=[])
 
     def export_rows(self, caller: Caller, query: ExportQuery) -> Page[ExportRow]:
         """Return one page of an export."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         TaskRunRecord,
         Usage,
     )
+    from airflow_assets.schemas.native import NativeNames, NativeUris
     from airflow_assets.schemas.queries import (
         Batch,
         BatchResult,
@@ -186,6 +187,10 @@ class AsyncCatalogClient:
         :raises AssetNotFound: there is no such asset.
         """
         return cast("Graph", await self._call("dependencies", query))
+
+    async def native_uris(self, names: NativeNames) -> NativeUris:
+        """Return the URIs that Airflow's Dags give to names of assets."""
+        return cast("NativeUris", await self._call("native_uris", names))
 
     async def export_rows(self, query: ExportQuery | None = None) -> Page[ExportRow]:
         """Return one page of an export of the tenant."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         TaskRunRecord,
         Usage,
     )
+    from airflow_assets.schemas.native import NativeNames, NativeUris
     from airflow_assets.schemas.queries import (
         Batch,
         BatchResult,
@@ -184,6 +185,10 @@ class CatalogClient:
         :raises AssetNotFound: there is no such asset.
         """
         return cast("Graph", self._call("dependencies", query))
+
+    def native_uris(self, names: NativeNames) -> NativeUris:
+        """Return the URIs that Airflow's Dags give to names of assets."""
+        return cast("NativeUris", self._call("native_uris", names))
 
     def export_rows(self, query: ExportQuery | None = None) -> Page[ExportRow]:
         """Return one page of an export of the tenant."""

@@ -111,6 +111,7 @@ def alias_outlets(outlet_events: Any) -> Iterator[Declared]:
 def event_extra(outlet_events: Any, outlet: Any) -> dict[str, Any]:
     """Return the ``extra`` that the body gave to the event of one outlet: an asset, or a reference to one."""
     name, uri = getattr(outlet, "name", None), getattr(outlet, "uri", None)
+    uri = None if uri == name else uri
     for key, accessor in getattr(outlet_events, "_dict", {}).items():
         key_uri = getattr(key, "uri", None)
         if key_uri is not None and name in (None, key.name) and uri in (None, key_uri):

@@ -25,13 +25,16 @@ class TaskBody:
 
     ti: Any
     settings: Settings
+    inlets: list[Any]
+    outlets: list[Any]
     collector: Collector = field(default_factory=Collector)
     script: ScriptLines = field(default_factory=ScriptLines)
 
     @classmethod
     def of(cls, ti: Any) -> TaskBody:
         """Return the task that a task instance is about to run."""
-        return cls(ti, settings_of(ti.task))
+        task = ti.task
+        return cls(ti, settings_of(task), list(task.inlets), list(task.outlets))
 
     @property
     def task(self) -> Any:
@@ -44,8 +47,8 @@ class TaskBody:
             self.collector.bundles
             or self.script.bundles
             or self.script.problems
-            or self.task.inlets
-            or self.task.outlets
+            or self.inlets
+            or self.outlets
             or self.settings.inputs is not None
             or self.settings.outputs is not None
         )

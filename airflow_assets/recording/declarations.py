@@ -18,7 +18,7 @@ from airflow_assets.schemas.lineage import Bundle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from airflow_assets.recording.settings import Settings
+    from airflow_assets.recording.body import TaskBody
 
 A = TypeVar("A", AssetInput, AssetRef)
 Found = tuple[Declared, str, bool]
@@ -37,9 +37,7 @@ class Rendered:
     problems: list[str]
 
 
-def rendered(
-    task: Any, settings: Settings, context: Mapping[str, Any], result: Any, *, ended_well: bool
-) -> Rendered:
+def rendered(body: TaskBody, context: Mapping[str, Any], result: Any, *, ended_well: bool) -> Rendered:
     """Render everything a task declared, after its body.
 
     A template that fails costs its own asset alone; the rest is recorded. Of a task that did not end well
@@ -47,12 +45,12 @@ def rendered(
 
     :raises MalformedDeclaration: a declaration breaks a rule; names its path, as ``outlets[0].id``.
     """
-    made = _Collected(Renderer(task, context, result), ended_well=ended_well)
-    events = context.get("outlet_events")
+    made = _Collected(Renderer(body.task, context, result), ended_well=ended_well)
+    events, settings = context.get("outlet_events"), body.settings
     try:
-        read = made.all(ref_at, made.inlets(task.inlets), made.configured("inputs", settings.inputs))
+        read = made.all(ref_at, made.inlets(body.inlets), made.configured("inputs", settings.inputs))
         written = made.all(
-            output_at, made.outlets(task.outlets, events), made.configured("outputs", settings.outputs)
+            output_at, made.outlets(body.outlets, events), made.configured("outputs", settings.outputs)
         )
         return Rendered(Bundle(inputs=merged(read), outputs=merged(written)), made.problems)
     except InvalidAsset as error:

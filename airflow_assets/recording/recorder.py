@@ -83,7 +83,7 @@ class _Attempt:
 
     def rendered(self) -> Rendered:
         body, end = self._body, self._end
-        return rendered(body.task, body.settings, self._context, end.result, ended_well=end.well)
+        return rendered(body, self._context, end.result, ended_well=end.well)
 
     def send(self, made: Rendered, *, note: bool = False) -> list[str]:
         """Send the record and return what is missing in the catalogue now."""

@@ -29,6 +29,19 @@ def attach(ti: Any) -> None:
     around = _Around(TaskBody.of(ti))
     task.execute = around.wrapped(task.execute)
     task.resume_execution = around.wrapped(task.resume_execution)
+    if task.outlets:
+        task.outlets = [_by_name(outlet) for outlet in task.outlets]
+
+
+def _by_name(outlet: Any) -> Any:
+    """Let Airflow find an asset of ours without a URI of its own under the URI its name has elsewhere."""
+    from airflow.sdk import Asset
+
+    from airflow_assets.schemas.declared import EXTRA_KEY
+
+    if isinstance(outlet, Asset) and EXTRA_KEY in outlet.extra and outlet.uri == outlet.name:
+        return Asset.ref(name=outlet.name)
+    return outlet
 
 
 class _Around:

@@ -24,6 +24,7 @@ from airflow_assets.schemas.lineage import (
     TaskRunRecord,
     Usage,
 )
+from airflow_assets.schemas.native import NativeNames, NativeUris
 from airflow_assets.schemas.queries import (
     AssetQuery,
     Batch,
@@ -110,6 +111,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("list_usages", "GET", "/usages", Action.LIST, Page[Usage], query=UsageQuery),
         Operation("list_lineage", "GET", "/lineage", Action.LIST, Page[LineageEvent], query=LineageQuery),
         Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),
+        Operation("native_uris", "POST", "/native-uris", Action.LIST, NativeUris, body=NativeNames),
         Operation("export_rows", "GET", "/export", Action.LIST, Page[ExportRow], query=ExportQuery),
         Operation("import_rows", "POST", "/import", Action.CREATE, ImportResult, body=ImportRequest),
     )
