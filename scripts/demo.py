@@ -134,7 +134,9 @@ def trace(demo: Demo) -> str:
 
 
 def shell(demo: Demo) -> str:
-    out = demo.airflow.cli("assets-catalog", "list", "--namespace", "demo.weather", "--output", "plain").stdout
+    out = demo.airflow.cli(
+        "assets-catalog", "list", "--namespace", "demo.weather", "--output", "plain"
+    ).stdout
     expect("weather.daily" in out and "weather.monthly" in out, f"the command line should list both: {out}")
     demo.airflow.cli("assets-catalog", "doctor")
     return "airflow assets-catalog list, doctor: no problem found"

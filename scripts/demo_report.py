@@ -15,11 +15,15 @@ def print_report(get: Callable[..., Any]) -> None:
     console = Console(width=110)
     assets = get("/assets", limit=1000)["items"]
     named = [asset for asset in assets if asset["namespace"] != "demo.burst"]
-    table = Table("id", "type", "namespace", "owner", "rows", title=f"{len(assets)} assets", title_justify="left")
+    table = Table(
+        "id", "type", "namespace", "owner", "rows", title=f"{len(assets)} assets", title_justify="left"
+    )
     for asset in named:
         facts = asset["metadata"]
         kind = asset["type"].rpartition(".")[2]
-        table.add_row(asset["id"], kind, asset["namespace"] or "", facts.get("owner", ""), str(facts.get("rows", "")))
+        table.add_row(
+            asset["id"], kind, asset["namespace"] or "", facts.get("owner", ""), str(facts.get("rows", ""))
+        )
     table.add_row(f"... and {len(assets) - len(named)} in demo.burst")
     console.print(table)
     console.print(_events(get))

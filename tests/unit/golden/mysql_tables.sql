@@ -1,0 +1,163 @@
+CREATE TABLE airflow_assets_asset (
+	pk BIGINT NOT NULL AUTO_INCREMENT,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	asset_key VARBINARY(32) NOT NULL,
+	id VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	id_sort VARBINARY(255) NOT NULL,
+	namespace VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	type VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	display_name VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	description MEDIUMTEXT COLLATE utf8mb4_bin,
+	metadata MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	uri VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	asset_group VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	created DATETIME(6) NOT NULL,
+	updated DATETIME(6) NOT NULL,
+	deleted BOOL NOT NULL,
+	CONSTRAINT pk_airflow_assets_asset PRIMARY KEY (pk),
+	CONSTRAINT uq_airflow_assets_asset_asset_key UNIQUE (asset_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_asset_by_created ON airflow_assets_asset (tenant, deleted, created, pk);
+
+CREATE INDEX ix_airflow_assets_asset_by_id ON airflow_assets_asset (tenant, deleted, id_sort, pk);
+
+CREATE INDEX ix_airflow_assets_asset_by_namespace ON airflow_assets_asset (tenant, deleted, namespace, id_sort, pk);
+
+CREATE INDEX ix_airflow_assets_asset_by_type ON airflow_assets_asset (tenant, deleted, type, id_sort, pk);
+
+CREATE INDEX ix_airflow_assets_asset_by_updated ON airflow_assets_asset (tenant, deleted, updated, pk);
+
+CREATE TABLE airflow_assets_consumer (
+	kind VARCHAR(20) NOT NULL,
+	name VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	seq BIGINT NOT NULL,
+	state MEDIUMTEXT COLLATE utf8mb4_bin,
+	updated DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_consumer PRIMARY KEY (kind, name)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_edge (
+	edge_key VARBINARY(16) NOT NULL,
+	source_pk BIGINT NOT NULL,
+	target_pk BIGINT NOT NULL,
+	dag_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	task_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	first_seen DATETIME(6) NOT NULL,
+	last_seen DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_edge PRIMARY KEY (edge_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_edge_source ON airflow_assets_edge (source_pk, target_pk);
+
+CREATE INDEX ix_airflow_assets_edge_target ON airflow_assets_edge (target_pk, source_pk);
+
+CREATE TABLE airflow_assets_event (
+	seq BIGINT NOT NULL,
+	event_id VARCHAR(36) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	asset_pk BIGINT NOT NULL,
+	kind VARCHAR(20) NOT NULL,
+	created DATETIME(6) NOT NULL,
+	namespace VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	type VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	payload MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	diff MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	source MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	depth INTEGER NOT NULL,
+	suppressed VARCHAR(20),
+	CONSTRAINT pk_airflow_assets_event PRIMARY KEY (seq),
+	CONSTRAINT uq_airflow_assets_event_event_id UNIQUE (event_id)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_event_created ON airflow_assets_event (created);
+
+CREATE INDEX ix_airflow_assets_event_of_asset ON airflow_assets_event (asset_pk, seq);
+
+CREATE TABLE airflow_assets_followed (
+	airflow_event_id BIGINT NOT NULL,
+	created DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_followed PRIMARY KEY (airflow_event_id)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_followed_created ON airflow_assets_followed (created);
+
+CREATE TABLE airflow_assets_job (
+	name VARCHAR(50) NOT NULL,
+	owner VARCHAR(100) NOT NULL,
+	expires DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_job PRIMARY KEY (name)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_lineage (
+	seq BIGINT NOT NULL,
+	record_key VARBINARY(32) NOT NULL,
+	bundle SMALLINT NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	dag_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	task_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	map_index INTEGER NOT NULL,
+	try_number INTEGER NOT NULL,
+	ti_id VARCHAR(36),
+	state VARCHAR(20) NOT NULL,
+	inputs MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	outputs MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	warnings MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	start_date DATETIME(6),
+	end_date DATETIME(6),
+	created DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_lineage PRIMARY KEY (seq)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_lineage_created ON airflow_assets_lineage (created);
+
+CREATE INDEX ix_airflow_assets_lineage_run ON airflow_assets_lineage (dag_id, run_id, seq);
+
+CREATE UNIQUE INDEX uq_airflow_assets_lineage_record ON airflow_assets_lineage (record_key, bundle);
+
+CREATE TABLE airflow_assets_sequence (
+	name VARCHAR(30) NOT NULL,
+	value BIGINT NOT NULL,
+	CONSTRAINT pk_airflow_assets_sequence PRIMARY KEY (name)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_usage (
+	lineage_seq BIGINT NOT NULL,
+	asset_pk BIGINT NOT NULL,
+	`role` VARCHAR(1) NOT NULL,
+	created DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_usage PRIMARY KEY (lineage_seq, asset_pk, `role`)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_usage_created ON airflow_assets_usage (created);
+
+CREATE INDEX ix_airflow_assets_usage_of_asset ON airflow_assets_usage (asset_pk, lineage_seq);
+
+CREATE TABLE airflow_assets_alias (
+	alias_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	id VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	asset_pk BIGINT NOT NULL,
+	created DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_alias PRIMARY KEY (alias_key),
+	CONSTRAINT fk_airflow_assets_alias_asset_pk FOREIGN KEY(asset_pk) REFERENCES airflow_assets_asset (pk) ON DELETE CASCADE
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_alias_asset_pk ON airflow_assets_alias (asset_pk);
+
+CREATE TABLE airflow_assets_metadata_value (
+	asset_pk BIGINT NOT NULL,
+	field VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	tag VARCHAR(1) NOT NULL,
+	value_sort VARBINARY(255) NOT NULL,
+	value_hash VARBINARY(16) NOT NULL,
+	value_rest MEDIUMBLOB,
+	id_sort VARBINARY(255) NOT NULL,
+	CONSTRAINT pk_airflow_assets_metadata_value PRIMARY KEY (asset_pk, field),
+	CONSTRAINT fk_airflow_assets_metadata_value_asset_pk FOREIGN KEY(asset_pk) REFERENCES airflow_assets_asset (pk) ON DELETE CASCADE
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_metadata_value_equal ON airflow_assets_metadata_value (field, value_hash, id_sort, asset_pk);
+
+CREATE INDEX ix_airflow_assets_metadata_value_range ON airflow_assets_metadata_value (field, tag, value_sort, asset_pk);
