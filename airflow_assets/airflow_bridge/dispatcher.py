@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PAGE = 200
 BATCH = 100
+_SMALLEST_BATCH = 5
+_SHORT, _LONG = 0.2, 0.4
+"""Seconds: a transaction shorter than the first lets the next batch grow, one longer than the second shrinks it,
+so that on a busy machine the scheduler's heartbeat and other writers never wait long."""
 STEP_SECONDS = 3.0
 """A pass ends soon after this, well within the lease of the process that makes it."""
 LEVEL_EVERY = 5.0
@@ -48,7 +52,7 @@ _LONGEST_REST = 60.0
 class Dispatcher:
     """Works through the log in passes; one at a time in a deployment (its caller holds a lease).
 
-    :param batch: the most runs that one transaction makes.
+    :param batch: the most runs that one transaction makes; fewer where a transaction takes long.
     """
 
     name = "dispatcher"
@@ -56,7 +60,8 @@ class Dispatcher:
 
     def __init__(self, engine: Engine, *, batch: int = BATCH, page: int = PAGE) -> None:
         self._engine = engine
-        self._batch = batch
+        self._largest = batch
+        self._batch = min(batch, 20)
         self._page = page
         self._conditions = Conditions()
         self._matcher = Matcher(self._conditions)
@@ -179,7 +184,7 @@ class Dispatcher:
         self.registry.moved(dag_id, outcome.position)
         if outcome.full is not None:
             self._full[dag_id] = outcome.full
-        self._give_way(time.monotonic() - began)
+        self._adapt(time.monotonic() - began)
         return outcome
 
     def _let_rest(self, dag_id: str, error: Exception) -> None:
@@ -193,8 +198,12 @@ class Dispatcher:
             exc_info=error,
         )
 
-    def _give_way(self, took: float) -> None:
-        """SQLite has one writer and no queue: leave the others a gap to begin in."""
+    def _adapt(self, took: float) -> None:
+        if took > _LONG:
+            self._batch = max(_SMALLEST_BATCH, self._batch // 2)
+        elif took < _SHORT:
+            self._batch = min(self._largest, self._batch * 2)
+        # SQLite has one writer and no queue: leave the others a gap to begin in.
         if self._engine.dialect.name == "sqlite":
             time.sleep(min(0.2, took / 2))
 
@@ -214,5 +223,5 @@ class Dispatcher:
 
 
 def _is_of_the_dag(error: Exception) -> bool:
-    """Tell errors of one Dag (parameters, what is serialized) from those of the database, which concern all."""
+    """Tell errors of one Dag (parameters, what is serialized) from those of the database."""
     return not isinstance(error, (CatalogUnavailable, OperationalError, InterfaceError))

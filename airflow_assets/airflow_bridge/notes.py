@@ -36,7 +36,7 @@ def append_note(session: Session, ti_id: str, lines: Sequence[str]) -> None:
     if after == before:
         return
     if note is None:
-        note = TaskInstanceNote(content=after)
+        note = TaskInstanceNote(content=after)  # type: ignore[no-untyped-call]
         note.ti_id = key
         session.add(note)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, update
@@ -37,8 +38,12 @@ class AirflowDatabase:
         from airflow_assets.airflow_bridge.service import AirflowService
         from airflow_assets.catalog import tables
 
-        import_all_models()
+        import_all_models()  # type: ignore[no-untyped-call]
         self.engine = make_airflow_engine(url)
+        if self.engine.dialect.name in {"mysql", "mariadb"}:
+            # Airflow's ids are utf8mb3 there, which its models only know when its own configuration names MySQL.
+            with self.engine.begin() as conn:
+                conn.exec_driver_sql("ALTER DATABASE CHARACTER SET utf8mb3")
         Base.metadata.create_all(self.engine)
         tables.metadata.create_all(self.engine)
         self.service = AirflowService(self.engine)
@@ -142,6 +147,69 @@ class AirflowDatabase:
 
         count: int = self.in_session(work)
         return count
+
+    def add_event(self, name: str, *, extra: dict[str, Any] | None = None, **source: Any) -> int:
+        """Append to Airflow's own `asset_event`, as the Execution API or `POST /assets/events` does; return its id.
+
+        `source`: `source_dag_id`, `source_run_id`, `source_task_id`, `source_map_index`.
+        """
+        event_id: int = self.in_session(lambda session: insert_event(session, name, extra, **source))
+        return event_id
+
+    def make_run(self, dag_id: str, run_id: str) -> None:
+        """Make a manual run of a Dag with its task instances, none of which has begun."""
+        from airflow.utils.state import DagRunState
+        from airflow.utils.types import DagRunTriggeredByType, DagRunType
+
+        from airflow_assets.airflow_bridge.runs import SerializedDags
+
+        def work(session: Session) -> None:
+            dag: Any = SerializedDags().get(session, dag_id)
+            dag.create_dagrun(
+                run_id=run_id,
+                run_after=datetime.now(timezone.utc),
+                run_type=DagRunType.MANUAL,
+                triggered_by=DagRunTriggeredByType.TEST,
+                state=DagRunState.RUNNING,
+                session=session,
+            )
+
+        self.in_session(work)
+
+    def end_task(self, dag_id: str, run_id: str, task_id: str, state: str, **columns: Any) -> str:
+        """Give a task instance a final state of `age` ago (default one minute) and return its id."""
+        from airflow.models.taskinstance import TaskInstance
+
+        ended = datetime.now(timezone.utc) - columns.pop("age", timedelta(minutes=1))
+        values = {"state": state, "start_date": ended, "end_date": ended, "try_number": 1, **columns}
+
+        def work(session: Session) -> str:
+            this = (
+                TaskInstance.dag_id == dag_id,
+                TaskInstance.run_id == run_id,
+                TaskInstance.task_id == task_id,
+            )
+            session.execute(update(TaskInstance).where(*this).values(**values))
+            return str(session.scalars(select(TaskInstance.id).where(*this)).one())
+
+        ti_id: str = self.in_session(work)
+        return ti_id
+
+
+def insert_event(session: Session, name: str, extra: dict[str, Any] | None = None, **source: Any) -> int:
+    """Insert an event of Airflow's into the session's transaction and return its id."""
+    from airflow.models.asset import AssetEvent, AssetModel
+
+    uri, group = source.pop("uri", name), source.pop("group", "asset")
+    asset = session.scalar(select(AssetModel).where(AssetModel.name == name))
+    if asset is None:
+        asset = AssetModel(name=name, uri=uri, group=group, extra={})
+        session.add(asset)
+        session.flush()
+    event = AssetEvent(asset_id=asset.id, extra=extra or {}, **source)
+    session.add(event)
+    session.flush()
+    return event.id
 
 
 def _add_log_template(session: Session) -> None:
