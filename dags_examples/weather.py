@@ -74,8 +74,8 @@ with DAG(
         with duckdb.connect(DATABASE) as db:
             db.execute(
                 "CREATE OR REPLACE TABLE monthly AS "
-                "SELECT date_trunc('month', date) AS month, sum(precipitation) AS rain, max(temp_max) AS hottest "
-                "FROM daily GROUP BY 1 ORDER BY 1"
+                "SELECT date_trunc('month', date) AS month, sum(precipitation) AS rain, "
+                "max(temp_max) AS hottest FROM daily GROUP BY 1 ORDER BY 1"
             )
             return db.execute("SELECT count(*) FROM monthly").fetchone()[0]
 

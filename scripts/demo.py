@@ -9,13 +9,15 @@ import argparse
 import shutil
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scripts.demo_report import print_report
 from tests.support.airflow_process import AirflowProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 API = "/airflow_assets/api/v1"

@@ -23,7 +23,8 @@ def test_python_blocks_run(airflow: AirflowProcess) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     ran = re.search(r"^(\d+) blocks ran, 0 failed$", done.stdout, re.MULTILINE)
-    assert ran and int(ran.group(1)) >= 5, done.stdout
+    assert ran, done.stdout
+    assert int(ran.group(1)) >= 5, done.stdout
 
 
 def test_commands_exist() -> None:
