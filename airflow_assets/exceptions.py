@@ -72,66 +72,98 @@ class AssetCatalogError(Exception):
 
 
 class InvalidRequest(AssetCatalogError):
+    """A value breaks a rule; the members name field, limit and value."""
+
     code, title, status = "invalid-request", "Invalid request", 422
 
 
 class InvalidAsset(InvalidRequest):
+    """An asset's id, type, metadata or another member breaks a rule."""
+
     code, title = "invalid-asset", "Invalid asset"
 
 
 class InvalidQuery(InvalidRequest):
+    """A filter or a metadata query cannot be understood."""
+
     code, title = "invalid-query", "Invalid query"
 
 
 class InvalidCursor(InvalidRequest):
+    """A page cursor was not made by this catalogue, or for another query."""
+
     code, title, status = "invalid-cursor", "Invalid cursor", 400
 
 
 class MethodNotAllowed(InvalidRequest):
+    """The address exists, the method does not."""
+
     code, title, status = "method-not-allowed", "Method not allowed", 405
 
 
 class RequestTooLarge(InvalidRequest):
+    """The body is larger than a request may be."""
+
     code, title, status = "request-too-large", "Request too large", 413
 
 
 class NotAuthenticated(AssetCatalogError):
+    """No credentials came with the request, or they are not valid."""
+
     code, title, status = "not-authenticated", "Not authenticated", 401
 
 
 class NotPermitted(AssetCatalogError):
+    """The caller may not do this."""
+
     code, title, status = "not-permitted", "Not permitted", 403
 
 
 class NamespaceNotAllowed(NotPermitted):
+    """The namespace is closed to the caller."""
+
     code, title = "namespace-not-allowed", "Namespace not allowed"
 
 
 class NotFound(AssetCatalogError):
+    """What was asked for does not exist for the caller."""
+
     code, title, status = "not-found", "Not found", 404
 
 
 class AssetNotFound(NotFound):
+    """There is no such asset, or it is deleted or hidden."""
+
     code, title = "asset-not-found", "Asset not found"
 
 
 class EventNotFound(NotFound):
+    """There is no such event in the log."""
+
     code, title = "event-not-found", "Event not found"
 
 
 class Conflict(AssetCatalogError):
+    """The write contradicts what is stored."""
+
     code, title, status = "conflict", "Conflict", 409
 
 
 class AssetAlreadyExists(Conflict):
+    """The id belongs to an asset already."""
+
     code, title = "asset-already-exists", "Asset already exists"
 
 
 class AssetLocked(AssetCatalogError):
+    """Somebody else holds the asset's lock."""
+
     code, title, status = "asset-locked", "Asset locked", 423
 
 
 class CatalogUnavailable(AssetCatalogError):
+    """The catalogue could not be reached, or is overloaded."""
+
     code, title, status = "catalog-unavailable", "Catalogue unavailable", 503
 
 
@@ -139,7 +171,8 @@ def from_problem(problem: dict[str, Any]) -> AssetCatalogError:
     """Return the typed error of a problem document; an unknown type gives :class:`AssetCatalogError`."""
     code = str(problem.get("type", "")).removeprefix(PROBLEM_PREFIX)
     detail = str(problem.get("detail") or problem.get("title") or "The catalogue answered with an error.")
-    members = {snake(k): v for k, v in problem.items() if k not in {"type", "title", "status", "detail", "hint"}}
+    own = {"type", "title", "status", "detail", "hint"}
+    members = {snake(name): value for name, value in problem.items() if name not in own}
     return _rebuild(_by_code().get(code, AssetCatalogError), detail, problem.get("hint"), members)
 
 

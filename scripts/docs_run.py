@@ -1,7 +1,7 @@
 """Run the documentation's Python blocks against the Airflow of this environment, page by page.
 
-The blocks of one page share their names, as a reader who copies them would have it. A block that cannot run by
-itself is preceded by a line `<!-- not run: why -->`; it is still compiled.
+The blocks of one page share their names, as a reader who copies them would have it. A block that cannot run
+by itself is preceded by a line `<!-- not run: why -->`; it is still compiled.
 """
 
 from __future__ import annotations

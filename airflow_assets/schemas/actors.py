@@ -41,8 +41,8 @@ class Source(Schema):
 class Caller(Schema):
     """Who asks, for which tenant, and which namespaces are closed to him.
 
-    :param hidden_namespaces: assets of these namespaces and of their dotted children do not exist for the caller:
-        they are left out in SQL of every list, count, facet, graph and event.
+    :param hidden_namespaces: assets of these namespaces and of their dotted children do not exist for the
+        caller: they are left out in SQL of every list, count, facet, graph and event.
     """
 
     source: Source

@@ -38,8 +38,15 @@ def _aware(value: Any) -> Any:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InvalidRequest(f"{value!r} has no time zone.", hint="Give an aware datetime, in UTC.")
-        return value.astimezone(timezone.utc)
+        return _utc(value)
     return value
+
+
+def _utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(timezone.utc)
+    except OverflowError:
+        raise InvalidRequest(f"{value!r} is no time in UTC: it is before year 1 or after 9999.") from None
 
 
 def iso(value: datetime) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from typing_extensions import Annotated
 
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.actors import Source
@@ -58,7 +57,7 @@ class Event(Schema):
 
     :param seq: its place in the log: no reader that has seen ``seq`` ever finds a smaller one later.
     :param id: a UUIDv7 as text; the run made from it is ``asset_event__<id>``.
-    :param changed: the members that changed (``["metadata.owner"]``); ``[]`` for a write that changed nothing.
+    :param changed: the members that changed (``["metadata.owner"]``); ``[]`` where the write changed nothing.
     :param depth: 1 + the depth of the event that started the writing run, else 0.
     :param suppressed: why no run was made (``"loop"``), else null.
     """
@@ -118,6 +117,8 @@ class ReplayResult(Schema):
 
 
 class ReplayRun(Schema):
+    """One run of a replay; ``created`` tells whether this request made it."""
+
     dag_id: str
     run_id: str
     created: bool

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
-from typing_extensions import Annotated
 
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.base import Schema, Utc
@@ -22,19 +21,25 @@ class TaskState(str, Enum):
     REMOVED = "removed"
 
 
+AirflowId = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^\x00]+$")]
+"""As long as Airflow's own ids of Dags, runs and tasks may be."""
+MAX_BUNDLES = 10_000
+_MAX_INT = 2**31 - 1
+
+
 class TaskRun(Schema):
     """One try of one task instance. ``map_index`` is -1 for a task that is not mapped."""
 
-    dag_id: str
-    run_id: str
-    task_id: str
-    map_index: int = -1
-    try_number: Annotated[int, Field(ge=0)]
-    ti_id: str | None = None
+    dag_id: AirflowId
+    run_id: AirflowId
+    task_id: AirflowId
+    map_index: Annotated[int, Field(ge=-1, le=_MAX_INT)] = -1
+    try_number: Annotated[int, Field(ge=0, le=_MAX_INT)]
+    ti_id: Annotated[str, Field(pattern=r"^[0-9A-Fa-f-]{32,36}$")] | None = None
 
 
 class Bundle(Schema):
-    """Inputs and outputs that belong together: lineage edges go from each input to each output of one bundle."""
+    """Inputs and outputs that belong together: each input is upstream of each output of the same bundle."""
 
     inputs: list[AssetRef] = Field(default_factory=list)
     outputs: list[AssetInput] = Field(default_factory=list)
@@ -53,7 +58,7 @@ class TaskRunRecord(Schema):
     state: TaskState
     start_date: Utc | None = None
     end_date: Utc | None = None
-    bundles: list[Bundle]
+    bundles: Annotated[list[Bundle], Field(max_length=MAX_BUNDLES)]
     warnings: list[str] = Field(default_factory=list)
     only_if_missing: bool = False
     note: bool = False
@@ -99,6 +104,8 @@ class LineageEvent(Schema):
 
 
 class Role(str, Enum):
+    """How a task run touched an asset."""
+
     INPUT = "input"
     OUTPUT = "output"
 
@@ -115,6 +122,8 @@ class Usage(Schema):
 
 
 class NodeKind(str, Enum):
+    """What a node of the dependency graph stands for."""
+
     ASSET = "ASSET"
     TASK = "TASK"
 
@@ -141,6 +150,8 @@ class Relation(str, Enum):
 
 
 class Edge(Schema):
+    """An edge of the dependency graph: the uids of its ends, and when it was first and last recorded."""
+
     source: str
     target: str
     relation: Relation
@@ -149,7 +160,9 @@ class Edge(Schema):
 
 
 class Graph(Schema):
-    """:param hidden: nodes in the caller's reach that the caller may not read.
+    """A neighbourhood of the dependency graph.
+
+    :param hidden: nodes in the caller's reach that the caller may not read.
     :param truncated: nodes left out because of the node limit.
     """
 
@@ -160,6 +173,8 @@ class Graph(Schema):
 
 
 class Direction(str, Enum):
+    """Which way to follow the edges."""
+
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
     BOTH = "both"

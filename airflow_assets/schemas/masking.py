@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 
 MASK = "***"
 _WORDS = frozenset(
-    {"password", "passwd", "passphrase", "secret", "secrets", "token", "apikey", "authorization", "credential",
-     "credentials", "sig", "signature"}
+    {"password", "passwd", "passphrase", "secret", "secrets", "token", "apikey", "authorization",
+     "credential", "credentials", "sig", "signature"}
 )  # fmt: skip
 _PHRASES = ("api_key", "access_key", "private_key", "service_account", "keyfile_dict")
 _USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*(?:@[^/?#@]*)*)@")
@@ -63,7 +63,7 @@ def scrub_uri(text: str) -> str:
     query, hash_mark, fragment = query.partition("#")
     pairs = [pair.partition("=") for pair in query.split("&")]
     masked = [
-        f"{name}{eq}{MASK if eq and value and is_sensitive(unquote(name)) else value}" for name, eq, value in pairs
+        f"{name}{eq}{MASK if value and is_sensitive(unquote(name)) else value}" for name, eq, value in pairs
     ]
     return f"{head}?{'&'.join(masked)}{hash_mark}{fragment}"
 

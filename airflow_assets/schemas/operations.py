@@ -59,17 +59,21 @@ class Action(str, Enum):
 
 
 class GetOptions(Schema):
+    """Whether a deleted asset is found too."""
+
     include_deleted: bool = False
 
 
 class UpsertResult(Schema):
+    """The stored asset, and whether the upsert made it."""
+
     asset: Asset
     created: bool
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation. ``writes`` tells whether a repeat after a lost answer must be safe to send.
+    """One operation of the protocol.
 
     :param idempotent: a repeat has no further effect, so the client may retry it after a lost answer.
     """
@@ -90,7 +94,14 @@ OPERATIONS: dict[str, Operation] = {
     for operation in (
         Operation("search_assets", "GET", "/assets", Action.LIST, Page[Asset], query=AssetQuery),
         Operation(
-            "create_asset", "POST", "/assets", Action.CREATE, Asset, body=AssetInput, idempotent=False, status=201
+            "create_asset",
+            "POST",
+            "/assets",
+            Action.CREATE,
+            Asset,
+            body=AssetInput,
+            idempotent=False,
+            status=201,
         ),
         Operation("get_asset", "GET", "/assets/{asset_id}", Action.VIEW, Asset, query=GetOptions),
         Operation("update_asset", "PUT", "/assets/{asset_id}", Action.UPDATE, Asset, body=AssetUpdate),
@@ -103,7 +114,9 @@ OPERATIONS: dict[str, Operation] = {
         Operation("facets", "POST", "/facets", Action.LIST, FacetResult, body=FacetQuery),
         Operation("batch", "POST", "/batch", Action.UPDATE, BatchResult, body=Batch, idempotent=False),
         Operation("record_task_run", "POST", "/record", Action.RECORD, RecordResult, body=TaskRunRecord),
-        Operation("correct_state", "POST", "/record/state", Action.RECORD, RecordResult, body=StateCorrection),
+        Operation(
+            "correct_state", "POST", "/record/state", Action.RECORD, RecordResult, body=StateCorrection
+        ),
         Operation("list_events", "GET", "/events", Action.LIST, Page[Event], query=EventQuery),
         Operation("get_event", "GET", "/events/{event_id}", Action.VIEW, Event),
         Operation("replay_event", "POST", "/replay", Action.UPDATE, ReplayResult, body=Replay),

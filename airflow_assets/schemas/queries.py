@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
-from typing_extensions import Annotated
 
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.assets import AssetId, AssetIds, AssetInput, AssetType, AssetUpdate, Namespace
@@ -86,6 +85,8 @@ class FacetQuery(AssetFilter):
 
 
 class FacetValue(Schema):
+    """One value of a facet and how many assets have it."""
+
     value: Any
     count: int
 
@@ -108,7 +109,7 @@ class FacetResult(Schema):
 
 
 class EventQuery(EventFilter):
-    """One page of events, oldest first unless ``newest_first``; ``after`` and ``before`` are exclusive seqs."""
+    """One page of events, oldest first unless ``newest_first``; ``after`` is an exclusive ``seq``."""
 
     after: int | None = None
     newest_first: bool = False
@@ -168,6 +169,8 @@ class DependencyQuery(Schema):
 
 
 class BatchAction(str, Enum):
+    """What a batch item does."""
+
     CREATE = "create"
     UPDATE = "update"
     UPSERT = "upsert"
@@ -198,4 +201,6 @@ class BatchItemResult(Schema):
 
 
 class BatchResult(Schema):
+    """How each item of the batch went, in order."""
+
     items: list[BatchItemResult]

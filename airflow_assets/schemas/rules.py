@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import unicodedata
 from typing import Any
@@ -29,6 +30,7 @@ DEFAULT_TENANT = "main"
 EXTERNAL_TYPE = "airflow_assets.types.External"
 """The placeholder type of an input nobody has described yet; it never replaces a real type."""
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _RESERVED_IDS = frozenset({"self", "context", ".", ".."})
 _NAMESPACE = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _INVISIBLE = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
@@ -48,9 +50,7 @@ def asset_id(value: object) -> str:
     if len(text) > MAX_ID:
         raise _too_long("id", MAX_ID, text)
     if text in _RESERVED_IDS:
-        raise InvalidAsset(
-            f"The id {text!r} is reserved.", hint="Choose another id.", field="id", value=text
-        )
+        raise InvalidAsset(f"The id {text!r} is reserved.", hint="Choose another id.", field="id", value=text)
     return text
 
 
@@ -141,7 +141,7 @@ def metadata(value: object) -> dict[str, Any]:
 
 def json_text(value: Any) -> str:
     """Return the stored text of a JSON value: compact, any Unicode, integers exact."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _encode(value)
 
 
 def _json_value(value: Any, path: str, depth: int) -> Any:
@@ -153,7 +153,7 @@ def _json_value(value: Any, path: str, depth: int) -> Any:
         _utf8(path, value)
         return value
     if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise InvalidAsset(
                 f"{path} is {value}, which JSON cannot hold.",
                 hint="Use null, or a text such as 'unknown'.",

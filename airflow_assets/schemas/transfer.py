@@ -1,12 +1,11 @@
-"""Rows of an export. Importing an export into an empty catalogue and exporting it again gives the same rows."""
+"""Rows of an export; imported into an empty catalogue and exported again they are the same."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
-from typing_extensions import Annotated
 
 from airflow_assets.schemas.base import Schema
 
@@ -24,6 +23,8 @@ class RowKind(str, Enum):
 
 
 class ExportRow(Schema):
+    """One row: what kind of thing, in which version of the format, and its members."""
+
     kind: RowKind
     version: int = FORMAT_VERSION
     data: dict[str, Any]
@@ -38,6 +39,8 @@ class ExportQuery(Schema):
 
 
 class ImportRequest(Schema):
+    """Rows of an export, in their order."""
+
     rows: Annotated[list[ExportRow], Field(max_length=1000)]
 
 
