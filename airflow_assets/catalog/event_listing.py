@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _EVENT = tables.event.c
 _ORDER, _NEWEST, _HISTORY = "events:seq", "events:-seq", "history:-seq"
+_MAX_SEQ = 2**63 - 1
 _SCANS = 3
 _SCANNED = 1_000
 
@@ -99,7 +100,7 @@ def _clauses(conn: Connection, caller: Caller, query: EventQuery) -> list[Column
     members: tuple[tuple[Any, Callable[[Any], ColumnElement[bool]]], ...] = (
         (query.namespace, _EVENT.namespace.__eq__),
         (query.asset_type, _EVENT.type.__eq__),
-        (query.after, _EVENT.seq.__gt__),
+        (None if query.after is None else min(max(query.after, -1), _MAX_SEQ), _EVENT.seq.__gt__),
         (query.from_time, _EVENT.created.__ge__),
         (query.to_time, _EVENT.created.__lt__),
     )

@@ -7,6 +7,7 @@ follower that has come to number *n* asks for what is after *n* and misses nothi
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, update
@@ -27,6 +28,7 @@ EVENT_COLUMNS = tuple(
     tables.event.c[name]
     for name in ("seq", "event_id", "kind", "created", "payload", "diff", "source", "depth", "suppressed")
 )
+_EVENT_ID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _MARKED = 400
 
 
@@ -56,6 +58,8 @@ def first_seq_since(conn: Connection, tenant: str, since: datetime) -> int:
 
 def find_event(conn: Connection, tenant: str, event_id: str) -> Event | None:
     """Return the event of this id, or null."""
+    if not _EVENT_ID.fullmatch(event_id):
+        return None
     event = tables.event.c
     row = conn.execute(
         select(*EVENT_COLUMNS).where(event.event_id == event_id.lower(), event.tenant == tenant)
