@@ -109,4 +109,4 @@ def _pending(conn: Connection) -> dict[str, int]:
         .order_by(count.desc(), DagRun.dag_id)
         .limit(MAX_ROWS)
     )
-    return dict(rows.tuples().all())
+    return {dag_id: int(number) for dag_id, number in rows}

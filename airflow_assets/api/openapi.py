@@ -10,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from airflow_assets import __version__
 from airflow_assets.api.permissions import actions_of
+from airflow_assets.catalog.service import CatalogService
 from airflow_assets.exceptions import PROBLEM_PREFIX
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.credentials import TENANT_HEADER
@@ -108,7 +109,7 @@ def _schemas() -> tuple[dict[Any, dict[str, Any]], dict[str, Any]]:
 def _operation(operation: Operation, refs: dict[Any, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     found = {
         "operationId": operation.name,
-        "summary": operation.name.replace("_", " ").capitalize(),
+        "summary": _summary(operation),
         "description": f"Needs {_needs(operation)}.",
         "x-permission": operation.action.value,
         "parameters": [*_path_parameters(operation), *_query_parameters(operation, refs, schemas)],
@@ -118,6 +119,12 @@ def _operation(operation: Operation, refs: dict[Any, Any], schemas: dict[str, An
         content = {"application/json": {"schema": refs[operation.body, "validation"]}}
         found["requestBody"] = {"required": True, "content": content}
     return found
+
+
+def _summary(operation: Operation) -> str:
+    """Return what the service says of its method: the first sentence, without pointers into the code."""
+    first = (getattr(CatalogService, operation.name).__doc__ or operation.name).strip().splitlines()[0]
+    return first.partition(";")[0].rstrip(".") + "."
 
 
 def _needs(operation: Operation) -> str:

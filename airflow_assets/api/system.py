@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from anyio import to_thread
@@ -52,12 +53,17 @@ async def gauges(request: Request, identity: Identity = _LISTS) -> Response:
 
 async def document(_: Identity = _LISTS) -> Response:
     """Return the OpenAPI document."""
-    return _json(openapi.document())
+    return Response(_document_text(), media_type="application/json")
 
 
 async def docs(_: Identity = _LISTS) -> Response:
     """Return the interactive page, as Airflow's own ``/docs`` under the same option."""
     return get_swagger_ui_html(openapi_url="openapi.json", title="Asset catalogue")
+
+
+@lru_cache(maxsize=1)
+def _document_text() -> str:
+    return json.dumps(openapi.document(), ensure_ascii=False)
 
 
 def _health() -> Response:
