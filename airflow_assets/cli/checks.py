@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ def _tables() -> Iterator[Finding]:
     from airflow_assets.airflow_bridge.db_manager import AssetsDBManager
 
     with create_session(scoped=False) as session:
-        manager: Any = AssetsDBManager(session)
+        logging.getLogger("alembic").setLevel(logging.WARNING)
+        manager: Any = AssetsDBManager(session)  # type: ignore[no-untyped-call]
         present, wanted = manager.get_current_revision(), manager.get_script_object().get_current_head()
     if present is None:
         yield Finding("tables", "problem", "the catalogue has no tables", "Run `airflow db migrate`.")
@@ -193,7 +195,7 @@ def _unfollowed(conn: DatabaseConnection) -> tuple[int, float]:
     count, oldest = conn.execute(
         select(func.count(), func.min(AssetEvent.timestamp)).where(AssetEvent.id > floor, ~taken)
     ).one()
-    if not oldest:
+    if not count:
         return 0, 0.0
     moment = oldest if oldest.tzinfo else oldest.replace(tzinfo=timezone.utc)
     return count, (db_now(conn) - moment).total_seconds()

@@ -28,7 +28,7 @@ CONNECTION = (
     _arg(("--username",), help="user of Airflow's API", metavar="NAME"),
     _arg(("--tenant",), help="tenant to act on", metavar="TENANT"),
 )
-OUTPUT = Arg(
+OUTPUT = _arg(
     ("-o", "--output"),
     help="table (default), json, yaml, or plain: values separated by tabs, without a head",
     choices=("table", "json", "yaml", "plain"),
@@ -44,7 +44,7 @@ def _limit(default: int) -> Arg:
 
 TYPE = _arg(("--type",), help="type, compared exactly", metavar="TYPE")
 NAMESPACE = _arg(("--namespace",), help="namespace, compared exactly", metavar="NAMESPACE")
-WHERE = Arg(
+WHERE = _arg(
     ("--where",),
     help="""conditions on metadata, such as 'owner = data and tier >= 2'; also != in (..) not in (..) exists,
     not exists, > < <=, ^= (starts with), $= (ends with), *= (contains), ~ (RE2 pattern)""",
@@ -94,11 +94,11 @@ def _asset_commands() -> tuple[ActionCommand, ...]:
         _command(
             "list", "List assets, ordered by id",
             _arg(("--id",), help="this id; may be repeated", action="append", metavar="ID"),
-            _arg(("--type",), help="type, compared exactly; may be repeated", action="append", metavar="TYPE"),
+            _arg(("--type",), help="whole type; may be repeated", action="append", metavar="TYPE"),
             NAMESPACE,
             _arg(("--q",), help="part of id, display name or description", metavar="TEXT"),
             WHERE, DELETED,
-            Arg(
+            _arg(
                 ("--sort",), default="id", help="order (default: id)",
                 choices=("id", "-id", "updated", "-updated", "created", "-created"),
             ),
@@ -129,7 +129,7 @@ def _log_commands() -> tuple[ActionCommand, ...]:
         _command(
             "events", "List events, newest first",
             _arg(("--id",), help="asset", metavar="ID"), TYPE, NAMESPACE, WHERE,
-            Arg(
+            _arg(
                 ("--event",), action="append", choices=("CREATED", "UPDATED", "DELETED", "USED"),
                 help="kind; may be repeated",
             ),
@@ -140,7 +140,7 @@ def _log_commands() -> tuple[ActionCommand, ...]:
             "replay", "Start the runs of an old event again",
             _arg(("event_id",), help="id of the event"),
             _arg(("--dag_id",), help="only this Dag (default: every Dag that follows it)", metavar="DAG"),
-            Arg(
+            _arg(
                 ("--replay_id",), metavar="ID",
                 help="names this replay: repeated with the same id it starts no second run (default: new)",
             ),
@@ -152,7 +152,7 @@ def _log_commands() -> tuple[ActionCommand, ...]:
         ),
         _command(
             "dependencies", "Show what an asset is made from and what is made from it", ID,
-            Arg(
+            _arg(
                 ("--direction",), choices=("upstream", "downstream", "both"), default="both",
                 help="(default: both)",
             ),

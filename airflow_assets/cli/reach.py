@@ -31,13 +31,15 @@ def addresses() -> Iterator[Finding]:
 
     The parts may run on other hosts with another configuration: run `doctor --api_url ...` there, too.
     """
-    checked: dict[str, Finding] = {}
-    skew = None
+    parts: dict[str, list[str]] = {}
+    origins: dict[str, Address] = {}
     for part, address in _addresses_of_parts():
-        if address.url not in checked:
-            checked[address.url], skew = _ask(address, skew)
-        finding = checked[address.url]
-        found = f"{part}: {address.url} (from {address.origin}) {finding.found}"
+        parts.setdefault(address.url, []).append(f"{part} (from {address.origin})")
+        origins[address.url] = address
+    skew = None
+    for url, named in parts.items():
+        finding, skew = _ask(origins[url], skew)
+        found = f"{url}, used by {', '.join(named)}: it {finding.found}"
         yield Finding("address", finding.status, found, finding.way_out)
     if skew is not None:
         yield skew_finding("the API server's", skew)

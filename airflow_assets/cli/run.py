@@ -117,14 +117,15 @@ def _load_providers() -> None:
     """Let the configuration know the options of the providers."""
     from airflow.providers_manager import ProvidersManager
 
-    ProvidersManager().initialize_providers_configuration()
+    manager: Any = ProvidersManager()  # type: ignore[no-untyped-call]
+    manager.initialize_providers_configuration()
 
 
 def _open_database() -> None:
     from airflow import settings
 
     if getattr(settings, "Session", None) is None:
-        settings.initialize()
+        settings.initialize()  # type: ignore[no-untyped-call]
 
 
 def _say(detail: str, hint: str | None, code: int) -> int:

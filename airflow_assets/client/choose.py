@@ -72,8 +72,11 @@ class LazyAsyncTransport:
 
 
 def _may_go_in_process(options: Options) -> bool:
-    if options.api_url or options.log_in:
-        return False
+    return not (options.api_url or options.log_in) and may_use_database()
+
+
+def may_use_database() -> bool:
+    """Whether Airflow lets this process use its database."""
     # Airflow sets this in every task, trigger and parsing child: a look that spares the bridge's import.
     if os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "").startswith(_BLOCKED):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -110,7 +111,25 @@ def _read(conn_id: str) -> Any:
     try:
         return AirflowConnection.get(conn_id)
     except Exception as error:
-        raise _not_readable(conn_id, error) from error
+        found = _read_on_server(conn_id)
+        if found is None:
+            raise _not_readable(conn_id, error) from error
+        return found
+
+
+def _read_on_server(conn_id: str) -> Any | None:
+    """Read as the API server does; in a command the SDK, made for tasks, knows only the environment."""
+    from airflow_assets.client.choose import may_use_database
+
+    if not may_use_database():
+        return None
+    from airflow.models.connection import Connection as ServerConnection
+    from airflow.sdk.exceptions import AirflowNotFoundException
+
+    try:
+        return ServerConnection.get_connection_from_secrets(conn_id)
+    except AirflowNotFoundException:
+        return None
 
 
 async def _aread(conn_id: str) -> Any:
@@ -119,7 +138,10 @@ async def _aread(conn_id: str) -> Any:
     try:
         return await AirflowConnection.async_get(conn_id)
     except Exception as error:
-        raise _not_readable(conn_id, error) from error
+        found = await asyncio.to_thread(_read_on_server, conn_id)
+        if found is None:
+            raise _not_readable(conn_id, error) from error
+        return found
 
 
 def _not_readable(conn_id: str, error: Exception) -> CatalogUnavailable:

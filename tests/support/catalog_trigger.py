@@ -14,7 +14,7 @@ class FindAsset(BaseTrigger):
     """Fires once, with the metadata of one asset and with what happens when it tries to write."""
 
     def __init__(self, asset_id: str) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.asset_id = asset_id
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -32,4 +32,4 @@ class FindAsset(BaseTrigger):
             refused = "it could delete"
         except NotPermitted as error:
             refused = str(error)
-        yield TriggerEvent({"metadata": [asset.metadata for asset in found], "refused": refused})
+        yield TriggerEvent({"metadata": [asset.metadata for asset in found], "refused": refused})  # type: ignore[no-untyped-call]
