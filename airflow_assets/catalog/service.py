@@ -180,9 +180,9 @@ class CatalogService:
 
     def dependencies(self, caller: Caller, query: DependencyQuery) -> Graph:
         """Return the neighbourhood of an asset."""
-        from airflow_assets.catalog import lineage
+        from airflow_assets.catalog import dependencies
 
-        return self._read(lambda conn: lineage.dependencies(conn, caller, query))
+        return self._read(lambda conn: dependencies.dependencies(conn, caller, query))
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002
         """Return the URIs that Airflow's Dags give to names: none, where there is no Airflow."""

@@ -1,0 +1,206 @@
+"""The neighbourhood of an asset in the graph: what it was made from, what is made from it, by which tasks.
+
+A hop goes from asset to asset through one task. Upstream are the asset's ancestors, downstream its
+descendants; ``BOTH`` shows both, not what else is made from an ancestor. Edges are never forgotten: with
+``as_of`` the graph has those that had been seen by then. Assets that are deleted today are left out, at any
+time asked for.
+
+A hop is one statement a direction, at any number of edges; the search ends at ``depth`` or ``max_nodes``, so
+a cycle is no danger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    false,
+    func,
+    literal,
+    not_,
+    select,
+    true,
+    union,
+    union_all,
+)
+
+from airflow_assets.catalog.assets import not_found
+from airflow_assets.catalog.drawing import Drawing
+from airflow_assets.catalog.filters import visible
+from airflow_assets.catalog.search import find
+from airflow_assets.catalog.tables import asset, edge
+from airflow_assets.exceptions import InvalidQuery
+from airflow_assets.schemas.actors import Caller
+from airflow_assets.schemas.lineage import Direction
+from airflow_assets.schemas.queries import DependencyQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import Select
+
+    from airflow_assets.schemas.lineage import Graph
+
+MAX_EDGES = 50_000
+"""More rows than this between the nodes of one answer cannot be drawn and are an error."""
+MAX_OUTER = 5_000
+_UP, _DOWN = Direction.UPSTREAM, Direction.DOWNSTREAM
+_NEAR = {_UP: edge.c.target_pk, _DOWN: edge.c.source_pk}
+_FAR = {_UP: edge.c.source_pk, _DOWN: edge.c.target_pk}
+_NODE = (asset.c.pk, asset.c.id, asset.c.type, asset.c.namespace)
+
+
+def dependencies(conn: Connection, caller: Caller, query: DependencyQuery) -> Graph:
+    """Return the assets, tasks and edges within the wanted number of hops.
+
+    ``hidden`` counts the assets next to shown ones that the caller may not see; the search does not go
+    through them. ``truncated`` counts the nodes that were found and had no room; what lies behind them is not
+    counted.
+
+    :raises AssetNotFound: there is no such asset, it is deleted, or it is hidden.
+    :raises InvalidQuery: more than 50,000 edges are between the nodes.
+    """
+    start = find(conn, caller, query.asset_id)
+    if start is None or start.deleted:
+        raise not_found(query.asset_id)
+    reach = _Reach(conn, caller, query, {start.pk: start})
+    for direction in (_UP, _DOWN):
+        if query.direction in {direction, Direction.BOTH}:
+            reach.explore(start.pk, direction)
+    drawing = Drawing(reach.nodes.values(), query.as_of)
+    inner = reach.inner_edges()
+    drawing.add_assets(inner)
+    truncated = reach.truncated
+    if query.tasks:
+        outer, unread = reach.outer_edges()
+        truncated += unread + drawing.add_tasks([*inner, *outer], room=query.max_nodes - len(reach.nodes))
+    return drawing.graph(hidden=reach.hidden_neighbours(), truncated=truncated)
+
+
+@dataclass
+class _Reach:
+    """The assets found so far, by row number, and from which of them the search went on, and where to."""
+
+    conn: Connection
+    caller: Caller
+    query: DependencyQuery
+    nodes: dict[int, Any]
+    left: dict[Direction, set[int]] = field(default_factory=lambda: {_UP: set(), _DOWN: set()})
+    truncated: int = 0
+
+    def explore(self, start: int, direction: Direction) -> None:
+        """Add what lies in one direction, hop by hop, nearest first and by id."""
+        seen, frontier = {start}, [start]
+        for _ in range(self.query.depth):
+            if not frontier:
+                return
+            self.left[direction].update(frontier)
+            found = self._hop(frontier, direction, seen)
+            frontier = []
+            for row in found:
+                seen.add(row.pk)
+                if row.pk in self.nodes or len(self.nodes) < self.query.max_nodes:
+                    self.nodes.setdefault(row.pk, row)
+                    frontier.append(row.pk)
+            if found and found[0].total > len(frontier):
+                self.truncated += found[0].total - len(frontier)
+                return
+
+    def _hop(self, frontier: Collection[int], direction: Direction, seen: Collection[int]) -> Sequence[Any]:
+        """The visible neighbours not seen yet, up to ``max_nodes``; ``total`` is how many there are."""
+        far = (
+            select(_FAR[direction].label("pk"))
+            .distinct()
+            .where(
+                _NEAR[direction].in_(sorted(frontier)),
+                _FAR[direction].not_in(sorted({0, *seen})),
+                self._in_time(),
+            )
+        )
+        near = far.subquery()
+        rows = (
+            select(*_NODE, func.count().over().label("total"))
+            .join_from(near, asset, asset.c.pk == near.c.pk)
+            .where(*self._readable())
+            .order_by(asset.c.id_sort, asset.c.pk)
+            .limit(self.query.max_nodes)
+        )
+        return self.conn.execute(rows).all()
+
+    def _in_time(self) -> ColumnElement[bool]:
+        return true() if self.query.as_of is None else edge.c.first_seen <= self.query.as_of
+
+    def _readable(self) -> list[ColumnElement[bool]]:
+        return [
+            asset.c.tenant == self.caller.tenant,
+            asset.c.deleted == false(),
+            visible(asset.c.namespace, self.caller),
+        ]
+
+    def inner_edges(self) -> Sequence[Any]:
+        """The edges between the assets found."""
+        pks = sorted(self.nodes)
+        between = select(edge).where(edge.c.source_pk.in_(pks), edge.c.target_pk.in_(pks), self._in_time())
+        rows = self.conn.execute(between.limit(MAX_EDGES + 1)).all()
+        if len(rows) > MAX_EDGES:
+            raise InvalidQuery(
+                f"More than {MAX_EDGES:,} edges are between the {len(pks):,} assets found.",
+                hint="Ask for a smaller depth or max_nodes.",
+                field="max_nodes",
+                limit=MAX_EDGES,
+            )
+        return rows
+
+    def outer_edges(self) -> tuple[Sequence[Any], int]:
+        """What tasks do with the assets that the search went on from and nothing shown at the other end.
+
+        Rows like those of ``edge`` with 0 for the other end, and the number of rows that were not read.
+        """
+        sides = [self._outer(direction) for direction, pks in self.left.items() if pks]
+        found = union_all(*sides).subquery()
+        total = func.count().over().label("total")
+        rows = self.conn.execute(
+            select(found, total).order_by(found.c.dag_id, found.c.task_id, found.c.near).limit(MAX_OUTER)
+        ).all()
+        return rows, (rows[0].total - len(rows) if rows else 0)
+
+    def _outer(self, direction: Direction) -> Select[Any]:
+        near, far, zero = _NEAR[direction], _FAR[direction], literal(0)
+        source, target = (zero, near) if direction is _UP else (near, zero)
+        rows: Select[Any] = (
+            select(
+                near.label("near"),
+                source.label("source_pk"),
+                target.label("target_pk"),
+                edge.c.dag_id,
+                edge.c.task_id,
+                func.min(edge.c.first_seen).label("first_seen"),
+                func.max(edge.c.last_seen).label("last_seen"),
+            )
+            .where(near.in_(sorted(self.left[direction])), far.not_in(sorted(self.nodes)), self._in_time())
+            .group_by(near, edge.c.dag_id, edge.c.task_id)
+        )
+        return rows
+
+    def hidden_neighbours(self) -> int:
+        """The number of assets that the search met and the caller may not see."""
+        if not self.caller.hidden_namespaces:
+            return 0
+        met = union(
+            *(
+                select(_FAR[direction].label("pk")).where(
+                    _NEAR[direction].in_(sorted(pks)), _FAR[direction] > 0, self._in_time()
+                )
+                for direction, pks in self.left.items()
+                if pks
+            )
+        ).subquery()
+        hidden = (
+            select(func.count())
+            .select_from(met.join(asset, asset.c.pk == met.c.pk))
+            .where(asset.c.deleted == false(), not_(visible(asset.c.namespace, self.caller)))
+        )
+        return int(self.conn.execute(hidden).scalar_one())
