@@ -60,13 +60,13 @@ def record_task_run(conn: Connection, caller: Caller, record: TaskRunRecord) -> 
         InvalidRequest: a bundle has more than :data:`MAX_EDGES` pairs; nothing is written.
     """
     key = record_key(caller.tenant, record.task)
-    first = _recorded(conn, key)
-    if first is not None:
-        return first
     bundles = _worth_recording(record)
-    if not bundles:
-        return RecordResult(duplicate=False, stored=[], problems=[])
-    return _Recording(conn, caller, record, bundles).store(key)
+    recording = _Recording(conn, caller, record, bundles, key) if bundles else None
+    if recording is None or recording.work.recorded is not False:
+        first = _recorded(conn, key)
+        if first is not None:
+            return first
+    return recording.store() if recording else RecordResult(duplicate=False, stored=[], problems=[])
 
 
 def correct_state(conn: Connection, caller: Caller, correction: StateCorrection) -> RecordResult:
@@ -83,8 +83,14 @@ class _Recording:
     """One record on its way into the tables."""
 
     def __init__(
-        self, conn: Connection, caller: Caller, record: TaskRunRecord, bundles: list[tuple[int, Bundle]]
+        self,
+        conn: Connection,
+        caller: Caller,
+        record: TaskRunRecord,
+        bundles: list[tuple[int, Bundle]],
+        key: bytes,
     ) -> None:
+        self.key = key
         self.record = record
         self.bundles = bundles
         self.succeeded = record.state is TaskState.SUCCESS
@@ -96,12 +102,13 @@ class _Recording:
             caller,
             locked=written if self.succeeded else (),
             read=[*self.inputs, *(() if self.succeeded else written)],
+            record_key=key,
         )
         self.refused: dict[str, AssetCatalogError] = {}
         self.problems: dict[str, AssetCatalogError] = {}
         self.stored: dict[str, None] = {}
 
-    def store(self, key: bytes) -> RecordResult:
+    def store(self) -> RecordResult:
         self._refuse_hidden_inputs()
         self.problems.update(self.refused)
         if self.succeeded:
@@ -109,7 +116,7 @@ class _Recording:
         else:
             self._make_placeholders()
         for number, bundle in self.bundles:
-            self._add_lineage(key, number, bundle)
+            self._add_lineage(number, bundle)
         self.work.write()
         problems = [_problem(asset_id, error) for asset_id, error in self.problems.items()]
         return RecordResult(duplicate=False, stored=list(self.stored), problems=problems)
@@ -163,12 +170,12 @@ class _Recording:
         state = self.work.find(asset_id)
         return None if state is None or self.work.hides(state) else state
 
-    def _add_lineage(self, key: bytes, number: int, bundle: Bundle) -> None:
+    def _add_lineage(self, number: int, bundle: Bundle) -> None:
         task = self.record.task
         inputs = _keys([self._visible(ref.id) for ref in bundle.inputs])
         outputs = _keys([self._visible(output.id) for output in bundle.outputs])
         columns = {
-            "record_key": key,
+            "record_key": self.key,
             "bundle": number,
             "dag_id": task.dag_id,
             "run_id": task.run_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.catalog.values import id_sort
@@ -56,8 +56,8 @@ class AssetState:
             metadata=json.loads(row.metadata),
             uri=row.uri,
             group=row.asset_group,
-            created=row.created,
-            updated=row.updated,
+            created=row.created.astimezone(timezone.utc),
+            updated=row.updated.astimezone(timezone.utc),
             deleted=bool(row.deleted),
         )
 

@@ -15,6 +15,8 @@ SORT_LENGTH = 255
 """How many bytes of a value or an id are indexed; what is longer is decided by the whole bytes."""
 
 NULL, BOOL, NUMBER, TEXT, ARRAY, OBJECT = "n", "b", "d", "s", "a", "o"
+_PLAIN = (str, int, float, bool, type(None))
+"""Types of which two values are equal when Python says so."""
 _ZERO = b"\x80"
 _POSITIVE = b"\xc0"
 _EXPONENT_BIAS = 1 << 31
@@ -101,7 +103,10 @@ def equal(left: Any, right: Any) -> bool:
     >>> equal(1, 1.0), equal(True, 1), equal(2**53, 2**53 + 1)
     (True, False, False)
     """
-    return tag(left) == tag(right) and value_hash(left) == value_hash(right)
+    kind = type(left)
+    if kind is type(right) and kind in _PLAIN:
+        return bool(left == right)
+    return left is right or (tag(left) == tag(right) and value_hash(left) == value_hash(right))
 
 
 def _member(key: str, value: Any) -> bytes:

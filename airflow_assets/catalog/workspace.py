@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import db_now, utc_now
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.catalog.merge import diff
+from airflow_assets.catalog.prepared import Prepared, prepares
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.write_set import EventRow, Touch, WriteSet, chunks
 from airflow_assets.exceptions import NamespaceNotAllowed
@@ -24,10 +25,10 @@ from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.rules import identity, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
     from airflow_assets.schemas.actors import Caller, Source
 
@@ -42,11 +43,20 @@ class Workspace:
 
     :param locked: ids that the transaction may write; they are locked in the order of their keys.
     :param read: ids that it only looks at.
+    :param record_key: a try; ``recorded`` tells whether it has a record, null where that was not read.
     """
 
+    recorded: bool | None = None
+
     def __init__(
-        self, conn: Connection, caller: Caller, locked: Iterable[str], read: Iterable[str] = ()
+        self,
+        conn: Connection,
+        caller: Caller,
+        locked: Iterable[str],
+        read: Iterable[str] = (),
+        record_key: bytes = b"",
     ) -> None:
+        self._record_key = record_key
         self._conn = conn
         self.caller = caller
         self._states: dict[bytes, AssetState] = {}
@@ -154,21 +164,31 @@ class Workspace:
         wanted = sorted({identity(tenant, asset_id) for asset_id in ids} - self._states.keys())
         clock = None
         for keys in chunks(wanted):
-            clock = self._take(_ASSETS.where(tables.asset.c.asset_key.in_(keys)), lock=lock) or clock
+            clock = self._take(self._with_keys(keys, lock=lock)) or clock
         missing = [key for key in wanted if key not in self._states]
         for keys in chunks(missing):
             former = self._conn.execute(_ALIASES.where(tables.alias.c.alias_key.in_(keys))).all()
             if former:
                 pks = sorted({row.asset_pk for row in former})
-                clock = self._take(_ASSETS.where(tables.asset.c.pk.in_(pks)), lock=lock) or clock
+                statement = _ASSETS.where(tables.asset.c.pk.in_(pks))
+                rows = self._conn.execute(statement.with_for_update() if lock else statement)
+                clock = self._take(rows) or clock
                 self._resolve([(bytes(row.alias_key), row.asset_pk) for row in former])
         return clock
 
-    def _take(self, statement: Select[Any], *, lock: bool) -> datetime | None:
-        if lock:
-            statement = statement.with_for_update()
+    def _with_keys(self, keys: Sequence[bytes], *, lock: bool) -> Iterable[Any]:
+        if not lock:
+            return self._conn.execute(_BY_KEY, {"keys": keys})
+        if not prepares(self._conn):
+            return self._conn.execute(_LOCK_BY_KEY, {"keys": keys})
+        rows = _LOCK_PREPARED.execute(self._conn, list(keys), self._record_key).all()
+        if rows:
+            self.recorded = rows[0].recorded
+        return rows
+
+    def _take(self, rows: Iterable[Any]) -> datetime | None:
         clock = None
-        for row in self._conn.execute(statement):
+        for row in rows:
             state = AssetState.of(row)
             self._states[state.key] = self._original[state.key] = state
             clock = row.clock
@@ -195,4 +215,15 @@ def _depth(conn: Connection, source: Source) -> int:
 
 
 _ASSETS = select(tables.asset, utc_now().label("clock")).order_by(tables.asset.c.asset_key)
+_BY_KEY = _ASSETS.where(tables.asset.c.asset_key.in_(bindparam("keys", expanding=True)))
+_LOCK_BY_KEY = _BY_KEY.with_for_update()
+_LOCK_PREPARED = Prepared(
+    "airflow_assets_lock",
+    """
+    SELECT asset.*, clock_timestamp() AS clock,
+        EXISTS (SELECT FROM airflow_assets_lineage WHERE record_key = {record_key}) AS recorded
+    FROM airflow_assets_asset AS asset WHERE asset_key = ANY({keys}) ORDER BY asset_key FOR UPDATE
+    """,
+    {"keys": "bytea[]", "record_key": "bytea"},
+)
 _ALIASES = select(tables.alias.c.alias_key, tables.alias.c.asset_pk).order_by(tables.alias.c.alias_key)

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
-from sqlalchemy.exc import DBAPIError
-
-from airflow_assets.catalog.engine import NOT_PREPARED
+from airflow_assets.catalog.prepared import Prepared, prepares
 from airflow_assets.catalog.values import id_sort, value_columns
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.rules import json_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
     from airflow_assets.catalog.write_set import WriteSet
 
@@ -31,19 +28,10 @@ EDGE_REST = timedelta(hours=1)
 MOST_ROWS = 100
 """Beyond this many rows the general way is as good, and a JSONB document must stay below 256 MB."""
 
-_NAME = "airflow_assets_write"
-_pooled: WeakSet[Engine] = WeakSet()
-"""Engines whose prepared statements do not stay; they write the general way."""
-
 
 def fits(conn: Connection, rows: WriteSet) -> bool:
     """Tell whether :func:`write` can write these rows on this connection."""
-    dialect = conn.dialect
-    if (
-        dialect.name != "postgresql"
-        or dialect.driver not in {"psycopg", "psycopg2"}
-        or conn.engine in _pooled
-    ):
+    if not prepares(conn):
         return False
     if not (rows.lineage or rows.events) or rows.aliases or rows.dropped_aliases:
         return False
@@ -60,38 +48,19 @@ def write(conn: Connection, rows: WriteSet) -> int | None:
 
     Without a sequence row everything but the log has been written.
     """
-    document = json_text(_document(rows))
-    if conn.dialect.driver == "psycopg":  # prepares by itself what it has seen a few times
-        found = conn.exec_driver_sql(_FOR_PSYCOPG, {"document": document})
-    else:
-        found = _execute_prepared(conn, document)
+    document, count = json_text(_document(rows)), len(rows.lineage) + len(rows.events)
+    found = _WRITE.execute(conn, document, rows.now, rows.tenant, count)
     base = found.scalar()
     return None if base is None else int(base) + 1
 
 
-def _execute_prepared(conn: Connection, document: str) -> Any:
-    try:
-        if _NAME not in conn.info:
-            conn.exec_driver_sql(_PREPARE)
-            conn.info[_NAME] = True
-        return conn.exec_driver_sql(f"EXECUTE {_NAME}(%s)", (document,))
-    except DBAPIError as error:
-        if getattr(error.orig, "pgcode", None) in NOT_PREPARED:
-            _pooled.add(conn.engine)
-        raise
-
-
 def _document(rows: WriteSet) -> dict[str, Any]:
-    now = iso(rows.now)
     lines = list(enumerate(rows.lineage, 1))
     events = enumerate(rows.events, len(lines) + 1)
     return {
-        "count": len(rows.lineage) + len(rows.events),
-        "tenant": rows.tenant,
-        "now": now,
         "assets": [_asset(rows, key) for key in sorted(rows.assets)],
         **_metadata(rows),
-        "edges": [{**row, "edge_key": row["edge_key"].hex()} for row in rows.edge_rows()],
+        "edges": [{**row, "edge_key": row["edge_key"].hex(), "one": 1} for row in rows.edge_rows()],
         "lineage": [_plain(row.columns) | {"n": n} for n, row in lines],
         "usages": [
             {"n": n, "asset_pk": pk, "role": role} for n, row in lines for role, pk in rows.usages(row)
@@ -103,6 +72,7 @@ def _document(rows: WriteSet) -> dict[str, Any]:
 def _asset(rows: WriteSet, key: bytes) -> dict[str, Any]:
     state = rows.assets[key].after
     return {
+        "one": 1,
         "pk": rows.pks[key],
         "namespace": state.namespace,
         "type": state.type,
@@ -122,7 +92,7 @@ def _metadata(rows: WriteSet) -> dict[str, Any]:
     for key in sorted(rows.assets):
         touch, pk = rows.assets[key], rows.pks[key]
         stale, fresh = touch.changed_metadata()
-        gone += [{"pk": pk, "field": name} for name in stale]
+        gone += [{"one": 1, "pk": pk, "field": name} for name in stale]
         sort = id_sort(touch.after.id).hex() if fresh else ""
         for name in fresh:
             columns = value_columns(name, touch.after.metadata[name])
@@ -141,6 +111,8 @@ def _json(value: Any) -> Any:
     return iso(value) if isinstance(value, datetime) else value
 
 
+# The planner expects 100 rows of jsonb_to_recordset and would read whole tables for them. "one = 1", which
+# always holds, makes it expect one row, and go by the indexes.
 _STATEMENT = """
 WITH written AS (
     UPDATE airflow_assets_asset AS kept SET
@@ -148,13 +120,13 @@ WITH written AS (
         description = doc.description, metadata = doc.metadata, uri = doc.uri, asset_group = doc.asset_group,
         created = doc.created, updated = doc.updated, deleted = doc.deleted
     FROM jsonb_to_recordset({document} -> 'assets') AS doc(
-        pk bigint, namespace text, type text, display_name text, description text, metadata text, uri text,
-        asset_group text, created timestamptz, updated timestamptz, deleted boolean)
-    WHERE kept.pk = doc.pk RETURNING 1
+        one integer, pk bigint, namespace text, type text, display_name text, description text, metadata text,
+        uri text, asset_group text, created timestamptz, updated timestamptz, deleted boolean)
+    WHERE doc.one = 1 AND kept.pk = doc.pk RETURNING 1
 ), gone AS (
     DELETE FROM airflow_assets_metadata_value AS kept
-    USING jsonb_to_recordset({document} -> 'gone') AS doc(pk bigint, field text)
-    WHERE kept.asset_pk = doc.pk AND kept.field = doc.field RETURNING 1
+    USING jsonb_to_recordset({document} -> 'gone') AS doc(one integer, pk bigint, field text)
+    WHERE doc.one = 1 AND kept.asset_pk = doc.pk AND kept.field = doc.field RETURNING 1
 ), come AS (
     INSERT INTO airflow_assets_metadata_value AS kept
         (asset_pk, field, tag, value_sort, value_hash, value_rest, id_sort)
@@ -171,21 +143,22 @@ WITH written AS (
         (edge_key, source_pk, target_pk, dag_id, task_id, first_seen, last_seen)
     SELECT decode(edge_key, 'hex'), source_pk, target_pk, dag_id, task_id, {now}, {now}
     FROM jsonb_to_recordset({document} -> 'edges') AS doc(
-        edge_key text, source_pk bigint, target_pk bigint, dag_id text, task_id text)
-    WHERE NOT EXISTS (
+        one integer, edge_key text, source_pk bigint, target_pk bigint, dag_id text,
+        task_id text)
+    WHERE doc.one = 1 AND NOT EXISTS (
         SELECT FROM airflow_assets_edge AS known WHERE known.edge_key = decode(doc.edge_key, 'hex')
         AND known.last_seen > {now} - interval '{rest}')
     ON CONFLICT (edge_key) DO UPDATE SET last_seen = excluded.last_seen RETURNING 1
 ), numbers AS (
-    UPDATE airflow_assets_sequence SET value = value + ({document} ->> 'count')::bigint
+    UPDATE airflow_assets_sequence SET value = value + {count}
     WHERE name = 'log' AND (SELECT count(*) FROM written) + (SELECT count(*) FROM gone)
         + (SELECT count(*) FROM come) + (SELECT count(*) FROM seen) >= 0
-    RETURNING value - ({document} ->> 'count')::bigint AS base
+    RETURNING value - {count} AS base
 ), lineage AS (
     INSERT INTO airflow_assets_lineage
         (seq, record_key, bundle, tenant, dag_id, run_id, task_id, map_index, try_number, ti_id, state,
          inputs, outputs, warnings, start_date, end_date, created)
-    SELECT base + n, decode(record_key, 'hex'), bundle, {document} ->> 'tenant', dag_id, run_id, task_id,
+    SELECT base + n, decode(record_key, 'hex'), bundle, {tenant}, dag_id, run_id, task_id,
         map_index, try_number, ti_id, state, inputs, outputs, warnings, start_date, end_date, {now}
     FROM numbers, jsonb_to_recordset({document} -> 'lineage') AS doc(
         n bigint, record_key text, bundle smallint, dag_id text, run_id text, task_id text, map_index integer,
@@ -200,7 +173,7 @@ WITH written AS (
     INSERT INTO airflow_assets_event
         (seq, event_id, tenant, asset_pk, kind, created, namespace, type, payload, diff, source, depth,
          suppressed)
-    SELECT base + n, event_id, {document} ->> 'tenant', asset_pk, kind, {now}, namespace, type, payload,
+    SELECT base + n, event_id, {tenant}, asset_pk, kind, {now}, namespace, type, payload,
         diff, source, depth, suppressed
     FROM numbers, jsonb_to_recordset({document} -> 'events') AS doc(
         n bigint, event_id text, asset_pk bigint, kind text, namespace text, type text,
@@ -209,12 +182,8 @@ WITH written AS (
 SELECT base FROM numbers
 """
 
-_REST = f"{EDGE_REST.total_seconds():.0f} seconds"
-
-
-def _statement(document: str) -> str:
-    return _STATEMENT.format(document=document, now=f"({document} ->> 'now')::timestamptz", rest=_REST)
-
-
-_PREPARE = f"PREPARE {_NAME}(jsonb) AS {_statement('$1')}"
-_FOR_PSYCOPG = _statement("%(document)s::jsonb")
+_WRITE = Prepared(
+    "airflow_assets_write",
+    _STATEMENT.replace("{rest}", f"{EDGE_REST.total_seconds():.0f} seconds"),
+    {"document": "jsonb", "now": "timestamptz", "tenant": "text", "count": "bigint"},
+)

@@ -1,0 +1,59 @@
+"""Statements that PostgreSQL plans once a connection, where planning costs as much as running them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from sqlalchemy.exc import DBAPIError
+
+from airflow_assets.catalog.engine import NOT_PREPARED
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, CursorResult, Engine
+
+_pooled: WeakSet[Engine] = WeakSet()
+"""Engines whose prepared statements do not stay, because a pooler changes the server's connection."""
+
+
+def prepares(conn: Connection) -> bool:
+    """Tell whether :class:`Prepared` works here: PostgreSQL, a driver we know, no pooler found so far."""
+    dialect = conn.dialect
+    known = dialect.name == "postgresql" and dialect.driver in {"psycopg", "psycopg2"}
+    return known and conn.engine not in _pooled
+
+
+class Prepared:
+    """A statement with its parameters: ``text`` has each as ``{name}``, ``parameters`` its type by name.
+
+    >>> Prepared("airflow_assets_next", "SELECT {n} + 1", {"n": "bigint"}).execute(conn, 1).scalar()
+    2
+    """
+
+    def __init__(self, name: str, text: str, parameters: dict[str, str]) -> None:
+        self.name = name
+        self._parameters = tuple(parameters)
+        numbered = {parameter: f"${n}" for n, parameter in enumerate(parameters, 1)}
+        self._prepare = f"PREPARE {name}({', '.join(parameters.values())}) AS {text.format(**numbered)}"
+        self._execute = f"EXECUTE {name}({', '.join(['%s'] * len(parameters))})"
+        self._inline = text.format(**{name: f"%({name})s::{kind}" for name, kind in parameters.items()})
+
+    def execute(self, conn: Connection, *values: Any) -> CursorResult[Any]:
+        """Run it with the values of all parameters.
+
+        Raises:
+            DBAPIError: also when a pooler took the statement away; then
+                :func:`~airflow_assets.catalog.engine.retrying` runs the transaction again, and
+                :func:`prepares` is false from then on.
+        """
+        if conn.dialect.driver == "psycopg":  # prepares by itself what it has seen a few times
+            return conn.exec_driver_sql(self._inline, dict(zip(self._parameters, values, strict=True)))
+        try:
+            if self.name not in conn.info:
+                conn.exec_driver_sql(self._prepare)
+                conn.info[self.name] = True
+            return conn.exec_driver_sql(self._execute, values)
+        except DBAPIError as error:
+            if getattr(error.orig, "pgcode", None) in NOT_PREPARED:
+                _pooled.add(conn.engine)
+            raise
