@@ -6,6 +6,8 @@ is Airflow's own: a bearer token or the session cookie of a user.
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +23,8 @@ from airflow_assets.api.identities import Identity, ReaderIdentity, TaskIdentity
 from airflow_assets.exceptions import NotAuthenticated
 from airflow_assets.schemas.credentials import ALGORITHM, AUDIENCE, CONN_ID, MAX_LIFETIME, Claims
 
+REFRESH_EVERY = 1.0
+"""Seconds between two look-ups of the secret for tokens that fit none that is known."""
 LEEWAY = timedelta(seconds=10)
 """How far the clocks of worker and server may be apart."""
 _CHECKS: dict[str, Any] = {
@@ -30,6 +34,26 @@ _CHECKS: dict[str, Any] = {
     "options": {"require": ["exp", "iat", "aud", "sub"], "strict_aud": True},
 }
 _TIMES = frozenset({"aud", "iat", "exp"})
+
+
+class _Refresh:
+    """Lets a token that fits no known secret have it read anew, once a second: anybody can send one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = float("-inf")
+
+    def due(self) -> bool:
+        """Whether it is time to read the secret again; if so, it is not for the next second."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._last < REFRESH_EVERY:
+                return False
+            self._last = now
+            return True
+
+
+_refresh = _Refresh()
 
 
 async def authenticate(request: Request, limiter: CapacityLimiter | None = None) -> Identity:
@@ -94,7 +118,7 @@ def _verified(token: str) -> Claims:
 
 def _payload(token: str) -> dict[str, Any]:
     payload = _decoded(token, managed_connection.resolve_secrets())
-    if payload is None:  # the secret may have been rotated by another process just now
+    if payload is None and _refresh.due():  # the secret may have been rotated by another process just now
         payload = _decoded(token, managed_connection.resolve_secrets(fresh=True))
     if payload is not None:
         return payload

@@ -43,7 +43,7 @@ def headers(client: AsgiClient) -> dict[str, str]:
     deadline=None,
     derandomize=True,
     database=None,
-    phases=[Phase.explicit, Phase.generate],
+    phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
 def test_no_input_breaks_an_operation(

@@ -225,6 +225,32 @@ def test_after_a_rotation_both_secrets_are_accepted_for_a_while(client: AsgiClie
         assert answer.status_code == 200, answer.text
 
 
+def test_tokens_of_strangers_read_the_secret_once_a_second(
+    client: AsgiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_assets.airflow_bridge import managed_connection
+    from airflow_assets.api import authentication
+
+    monkeypatch.setattr(authentication, "_refresh", authentication._Refresh())
+    monkeypatch.setattr(authentication, "REFRESH_EVERY", 600.0)
+    fresh: list[bool] = []
+    original = managed_connection.resolve_secrets
+
+    def counted(**options: bool) -> list[bytes]:
+        fresh.append(options.get("fresh", False))
+        return original(**options)
+
+    monkeypatch.setattr(managed_connection, "resolve_secrets", counted)
+    bad = token(add_task("running").claims(), key=b"x" * 43)
+    for _ in range(3):
+        refused(
+            client.get(f"{API_PREFIX}/assets", headers={"Authorization": f"Bearer {bad}"}),
+            401,
+            "another secret",
+        )
+    assert fresh.count(True) == 1
+
+
 def test_the_session_cookie_is_the_ui(client: AsgiClient, admin: Any) -> None:
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
