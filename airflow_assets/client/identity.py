@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -96,9 +97,7 @@ def current_source() -> Source:
 
     task_instance = current_task_instance()
     if task_instance is None:
-        import getpass
-
-        return Source(kind=SourceKind.CLI, user=getpass.getuser())
+        return Source(kind=SourceKind.CLI, user=_user_of_host())
     return Source(
         kind=SourceKind.TASK,
         dag_id=task_instance.dag_id,
@@ -108,6 +107,15 @@ def current_source() -> Source:
         try_number=task_instance.try_number,
         ti_id=str(task_instance.id),
     )
+
+
+def _user_of_host() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under an id that has no name
+        return str(os.getuid())
 
 
 def in_task_process() -> bool:
