@@ -46,8 +46,7 @@ TYPE = _arg(("--type",), help="type, compared exactly", metavar="TYPE")
 NAMESPACE = _arg(("--namespace",), help="namespace, compared exactly", metavar="NAMESPACE")
 WHERE = _arg(
     ("--where",),
-    help="""conditions on metadata, such as 'owner = data and tier >= 2'; also != in (..) not in (..) exists,
-    not exists, > < <=, ^= (starts with), $= (ends with), *= (contains), ~ (RE2 pattern)""",
+    help="conditions on metadata: 'owner = data and tier >= 2 and region in (eu, us)'; docs/cli.md has all",
     metavar="CONDITIONS",
 )
 DELETED = _arg(("--include_deleted",), help="also deleted assets", action="store_true")
