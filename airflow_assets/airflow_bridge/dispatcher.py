@@ -18,7 +18,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from airflow_assets import config
 from airflow_assets.airflow_bridge import positions
 from airflow_assets.airflow_bridge.conditions import Conditions
-from airflow_assets.airflow_bridge.context import orm
+from airflow_assets.airflow_bridge.context import give_way, orm
 from airflow_assets.airflow_bridge.outcome import Batch, Outcome, apply_batch
 from airflow_assets.airflow_bridge.planning import Match, Matcher, Room
 from airflow_assets.airflow_bridge.registry import Registry
@@ -41,8 +41,8 @@ PAGE = 200
 BATCH = 100
 _SMALLEST_BATCH = 5
 _SHORT, _LONG = 0.2, 0.4
-"""Seconds: a transaction shorter than the first lets the next batch grow, one longer than the second shrinks it,
-so that on a busy machine the scheduler's heartbeat and other writers never wait long."""
+"""Seconds: a transaction shorter than the first lets the next batch grow, one longer than the second shrinks
+it, so that on a busy machine the scheduler's heartbeat and other writers never wait long."""
 STEP_SECONDS = 3.0
 """A pass ends soon after this, well within the lease of the process that makes it."""
 LEVEL_EVERY = 5.0
@@ -203,9 +203,7 @@ class Dispatcher:
             self._batch = max(_SMALLEST_BATCH, self._batch // 2)
         elif took < _SHORT:
             self._batch = min(self._largest, self._batch * 2)
-        # SQLite has one writer and no queue: leave the others a gap to begin in.
-        if self._engine.dialect.name == "sqlite":
-            time.sleep(min(0.2, took / 2))
+        give_way(self._engine, took)
 
     def _level(self) -> None:
         self._levelled = time.monotonic()

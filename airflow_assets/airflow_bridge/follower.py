@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, select, update
 
-from airflow_assets.airflow_bridge.context import announce_commit, orm
+from airflow_assets.airflow_bridge.context import announce_commit, give_way, orm
 from airflow_assets.airflow_bridge.declared_runs import STATES, Declarations, EndedTry, as_output
 from airflow_assets.catalog import assets, record, tables
 from airflow_assets.catalog.engine import db_now, read, retrying, utc_now, write
@@ -109,6 +109,7 @@ class Follower:
             _claim(conn, ids)
 
     def _take(self, row: Any) -> None:
+        began = time.monotonic()
         try:
             retrying(lambda: self._take_over(row))
         except (AssetCatalogError, ValueError) as error:
@@ -118,6 +119,7 @@ class Follower:
             retrying(lambda: self._claim([row.id]))
         else:
             announce_commit()
+        give_way(self._engine, time.monotonic() - began)
 
     def _take_over(self, row: Any) -> None:
         with write(self._engine) as conn:

@@ -14,6 +14,7 @@ from airflow_assets.schemas.events import Event
 from airflow_assets.schemas.matching import event_matches
 from airflow_assets.schemas.rules import DEFAULT_TENANT
 from airflow_assets.schemas.subscription import OnPause, Subscription
+from airflow_assets.schemas.transfer import IMPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +117,7 @@ class Matcher:
 
 
 def _may_start(dag: SubscribedDag, event: Event, teams: dict[str, str | None]) -> bool:
-    """Dags follow the default tenant; a team's Dags only what Dags of the team write."""
-    if event.asset.tenant_id != DEFAULT_TENANT:
+    """Dags follow the default tenant, a team's Dags only what its Dags write; none what an import brought."""
+    if event.asset.tenant_id != DEFAULT_TENANT or (event.suppressed or "").startswith(IMPORTED):
         return False
     return dag.team is None or teams.get(event.source.dag_id or "") == dag.team

@@ -7,12 +7,13 @@ record has another state than Airflow gave the try in the end is corrected.
 from __future__ import annotations
 
 import logging
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, or_, select, union
 
-from airflow_assets.airflow_bridge.context import announce_commit, orm
+from airflow_assets.airflow_bridge.context import announce_commit, give_way, orm
 from airflow_assets.airflow_bridge.declared_runs import STATES, Declarations, EndedTry
 from airflow_assets.catalog import record, tables
 from airflow_assets.catalog.engine import db_now, read, retrying, write
@@ -87,6 +88,7 @@ class Reconciler:
             made = self._declarations.record(session, ended)
         if made is None:
             return
+        began = time.monotonic()
 
         def work() -> None:
             with write(self._engine) as conn:
@@ -94,6 +96,7 @@ class Reconciler:
 
         retrying(work)
         announce_commit()
+        give_way(self._engine, time.monotonic() - began)
 
     def _correct(self, ended: EndedTry) -> None:
         correction = StateCorrection(task=ended.task, state=ended.state, end_date=ended.end_date)

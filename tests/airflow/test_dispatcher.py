@@ -69,11 +69,14 @@ def test_each_event_starts_one_run_in_order_with_its_payload(
 ) -> None:
     dag_id = follow(db, "each", EventTrigger(namespace="each").as_schedule())
     run(dispatcher)
-    for n in range(120):
+    for n in range(45):
         db.upsert(f"asset {n % 3}", namespace="each", n=n)
         db.upsert(f"other {n % 3}", namespace="elsewhere", n=n)
+    by_small_pages = Dispatcher(db.engine, page=20, batch=6)
+    run(by_small_pages)
+    by_small_pages.close()
     run(dispatcher)
-    assert numbers(db, dag_id) == list(range(120))
+    assert numbers(db, dag_id) == list(range(45))
     first = db.runs(dag_id)[0]
     payload = first.extra["airflow_assets"]
     assert first.run_id == f"asset_event__{payload['eventId']}"
@@ -88,7 +91,7 @@ def test_dispatching_again_from_an_old_position_makes_no_run_twice(
 ) -> None:
     dag_id = follow(db, "again", EventTrigger(namespace="again").as_schedule())
     run(dispatcher)
-    for n in range(30):
+    for n in range(12):
         db.upsert("one", namespace="again", n=n)
     run(dispatcher)
     consumer = tables.consumer
@@ -97,7 +100,7 @@ def test_dispatching_again_from_an_old_position_makes_no_run_twice(
     second = Dispatcher(db.engine)
     run(second)
     second.close()
-    assert numbers(db, dag_id) == list(range(30))
+    assert numbers(db, dag_id) == list(range(12))
 
 
 def test_two_dispatchers_at_once_make_each_run_once(db: AirflowDatabase) -> None:
@@ -107,7 +110,7 @@ def test_two_dispatchers_at_once_make_each_run_once(db: AirflowDatabase) -> None
     rivals = [Dispatcher(db.engine, batch=7) for _ in range(2)]
     for rival in rivals:
         run(rival)
-    for n in range(150):
+    for n in range(60):
         db.upsert("one", namespace="both", n=n)
     threads = [threading.Thread(target=run, args=(rival,)) for rival in rivals]
     for thread in threads:
@@ -117,7 +120,7 @@ def test_two_dispatchers_at_once_make_each_run_once(db: AirflowDatabase) -> None
     run(rivals[0])
     for rival in rivals:
         rival.close()
-    assert numbers(db, dag_id) == list(range(150))
+    assert numbers(db, dag_id) == list(range(60))
 
 
 def test_a_new_subscription_starts_when_its_dag_was_parsed(
@@ -133,21 +136,21 @@ def test_a_new_subscription_starts_when_its_dag_was_parsed(
 def test_no_more_than_max_pending_runs_are_queued_and_none_is_lost(
     db: AirflowDatabase, dispatcher: Dispatcher
 ) -> None:
-    full = follow(db, "full", EventTrigger(namespace="pending", max_pending=50).as_schedule(), paused=True)
+    full = follow(db, "full", EventTrigger(namespace="pending", max_pending=20).as_schedule(), paused=True)
     free = follow(db, "free", EventTrigger(namespace="pending", max_pending=10_000).as_schedule())
     run(dispatcher)
-    for n in range(500):
+    for n in range(100):
         db.upsert("one", namespace="pending", n=n)
     most = 0
     for _ in range(30):
         run(dispatcher)
         most = max(most, db.count(full, "queued"))
-        if not db.set_runs(full, "queued", "success", limit=30):
+        if not db.set_runs(full, "queued", "success", limit=15):
             break
-    assert most == 50
-    assert numbers(db, full) == list(range(500))
-    assert numbers(db, free) == list(range(500))
-    assert db.count(free, "queued") == 500
+    assert most == 20
+    assert numbers(db, full) == list(range(100))
+    assert numbers(db, free) == list(range(100))
+    assert db.count(free, "queued") == 100
 
 
 def test_without_concurrency_the_next_run_waits_for_the_one_before(
