@@ -80,8 +80,9 @@ def _unpack(value: Any, kind: type) -> SortValue:
         return base64.b64decode(value.encode("ascii"), altchars=b"-_", validate=True)
     if kind is datetime:
         return datetime.strptime(value, _TIME).replace(tzinfo=timezone.utc)
-    if "\0" in value or not value.isprintable():
+    if "\0" in value:
         raise ValueError("not a stored text")
+    value.encode()  # a ValueError for half of a surrogate pair
     return value
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _USAGES = "usages:-seq"
 _LINEAGE = "lineage:-seq"
-_ROLES = {"i": Role.INPUT, "o": Role.OUTPUT}
-_LETTERS = {role: letter for letter, role in _ROLES.items()}
+ROLES = {"i": Role.INPUT, "o": Role.OUTPUT}
+_LETTERS = {role: letter for letter, role in ROLES.items()}
 _KEYS = 5_000
 _RUN_COLUMNS = (
     lineage.c.dag_id,
@@ -95,7 +95,7 @@ def list_lineage(conn: Connection, caller: Caller, query: LineageQuery) -> Page[
     statement = select(lineage).select_from(source).where(*where)
     rows = conn.execute(statement.order_by(seq.desc()).limit(query.limit + 1)).all()
     shown = rows[: query.limit]
-    refs = _Refs(conn, caller, shown)
+    refs = Refs(conn, caller, shown)
     return Page(
         items=[_event(row, refs) for row in shown],
         next_cursor=cursors.encode(_LINEAGE, [shown[-1].seq]) if len(rows) > query.limit else None,
@@ -137,7 +137,7 @@ def _first_role() -> ColumnElement[bool]:
 def _usage(row: Any) -> Usage:
     return Usage(
         asset_id=row.id,
-        role=_ROLES[row.role],
+        role=ROLES[row.role],
         task=_task(row),
         state=TaskState(row.state),
         created=row.created,
@@ -156,7 +156,7 @@ def _task(row: Any) -> TaskRun:
     )
 
 
-def _event(row: Row[Any], refs: _Refs) -> LineageEvent:
+def _event(row: Row[Any], refs: Refs) -> LineageEvent:
     return LineageEvent(
         seq=row.seq,
         task=_task(row),
@@ -171,7 +171,7 @@ def _event(row: Row[Any], refs: _Refs) -> LineageEvent:
     )
 
 
-class _Refs:
+class Refs:
     """The assets named in some lineage rows, without those that are hidden now or were then."""
 
     def __init__(self, conn: Connection, caller: Caller, rows: Sequence[Row[Any]]) -> None:

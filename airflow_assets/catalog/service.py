@@ -196,9 +196,9 @@ class CatalogService:
 
     def import_rows(self, caller: Caller, body: ImportRequest) -> ImportResult:
         """Take over rows of an export."""
-        from airflow_assets.catalog import transfer
+        from airflow_assets.catalog import restore
 
-        return self._write(lambda conn: (transfer.import_rows(conn, caller, body), True))
+        return self._write(lambda conn: (restore.import_rows(conn, caller, body), True))
 
     def _change(self, caller: Caller, ids: Iterable[str], change: Callable[[Workspace], AssetState]) -> Asset:
         wanted = list(ids)

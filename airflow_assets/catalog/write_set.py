@@ -181,9 +181,8 @@ class WriteSet:
     def _edge_columns(self, edge: EdgeRow) -> dict[str, Any]:
         source = self.pks[edge.source] if edge.source else 0
         target = self.pks[edge.target] if edge.target else 0
-        identity = json_text([source, target, edge.dag_id, edge.task_id]).encode()
         return {
-            "edge_key": blake2b(identity, digest_size=16).digest(),
+            "edge_key": edge_key(source, target, edge.dag_id, edge.task_id),
             "source_pk": source,
             "target_pk": target,
             "dag_id": edge.dag_id,
@@ -240,6 +239,12 @@ class WriteSet:
             "depth": self.depth,
             "suppressed": None,
         }
+
+
+def edge_key(source_pk: int, target_pk: int, dag_id: str, task_id: str) -> bytes:
+    """Return the 16 bytes that name an edge of the graph; 0 for the end that is only the task."""
+    identity = json_text([source_pk, target_pk, dag_id, task_id]).encode()
+    return blake2b(identity, digest_size=16).digest()
 
 
 def take_numbers(conn: Connection, count: int) -> int:

@@ -59,7 +59,7 @@ class Event(Schema):
     :param id: a UUIDv7 as text; the run made from it is ``asset_event__<id>``.
     :param changed: the members that changed (``["metadata.owner"]``); ``[]`` where the write changed nothing.
     :param depth: 1 + the depth of the event that started the writing run, else 0.
-    :param suppressed: why no run was made (``"loop"``), else null.
+    :param suppressed: why no run was made (``"loop"``, ``"import"``), else null.
     """
 
     seq: int

@@ -10,6 +10,8 @@ from pydantic import Field
 from airflow_assets.schemas.base import Schema
 
 FORMAT_VERSION = 1
+IMPORTED = "import"
+"""What ``suppressed`` begins with on events that an import brought: they start no Dag runs."""
 
 
 class RowKind(str, Enum):
