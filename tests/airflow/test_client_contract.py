@@ -1,0 +1,233 @@
+"""One contract, whichever way the client reaches the catalogue: over HTTP or in process, blocking or not."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airflow_assets.catalog import tables
+from airflow_assets.catalog.engine import make_engine
+from airflow_assets.catalog.service import CatalogService
+from airflow_assets.client.aio import AsyncCatalogClient
+from airflow_assets.client.base import CatalogClient
+from airflow_assets.client.http import AsyncHttpTransport, HttpTransport, close_connections
+from airflow_assets.client.in_process import AsyncInProcessTransport, InProcessTransport
+from airflow_assets.client.options import Options
+from airflow_assets.exceptions import (
+    AssetAlreadyExists,
+    AssetNotFound,
+    Conflict,
+    EventNotFound,
+    InvalidCursor,
+    InvalidRequest,
+)
+from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.operations import OPERATIONS
+from airflow_assets.schemas.queries import (
+    AssetQuery,
+    Batch,
+    BatchItem,
+    DependencyQuery,
+    EventQuery,
+    FacetQuery,
+    HistoryQuery,
+    LineageQuery,
+    UsageQuery,
+)
+from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.airflow_process import AirflowProcess
+
+ODD = "s3://bücket/a b?x=1#%2F/😀:@;&+"
+
+
+class Blocked:
+    """The asynchronous client with every call waited for, on one event loop."""
+
+    def __init__(self, client: AsyncCatalogClient) -> None:
+        self._client = client
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name.startswith("iter_"):
+                return iter(self._wait(self._collect(method(*args, **kwargs))))
+            return self._wait(method(*args, **kwargs))
+
+        return call
+
+    async def _collect(self, items: Any) -> list[Any]:
+        return [item async for item in items]
+
+    def _wait(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(60)
+
+    def close(self) -> None:
+        self._wait(close_connections())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogService]:
+    engine = make_engine(f"sqlite:///{tmp_path_factory.mktemp('contract')}/catalog.db")
+    tables.metadata.create_all(engine)
+    yield CatalogService(engine)
+    engine.dispose()
+
+
+@pytest.fixture(scope="module", params=["http", "http-async", "in-process", "in-process-async"])
+def client(request: pytest.FixtureRequest, service: CatalogService) -> Iterator[Any]:
+    if request.param.startswith("http"):
+        airflow: AirflowProcess = request.getfixturevalue("airflow")
+        options = Options(api_url=airflow.base_url, token=airflow.token("admin"))
+        blocking, other = (
+            CatalogClient(HttpTransport(options)),
+            AsyncCatalogClient(AsyncHttpTransport(options)),
+        )
+    else:
+        blocking = CatalogClient(InProcessTransport(service=service))
+        other = AsyncCatalogClient(AsyncInProcessTransport(service=service))
+    if not request.param.endswith("async"):
+        yield blocking
+        return
+    waiting = Blocked(other)
+    yield waiting
+    waiting.close()
+
+
+@pytest.fixture
+def ns() -> str:
+    """A namespace of this test alone: the catalogue keeps what other tests left."""
+    return f"contract.{uuid.uuid4().hex[:12]}"
+
+
+class TestContract:
+    """What holds on every transport."""
+
+    def test_an_asset_comes_back_as_it_was_written(self, client: Any, ns: str) -> None:
+        metadata = {"big": 2**63 + 1, "float": 0.1, "deep": {"a": [None, True, "ü😀"]}, "empty": ""}
+        made = client.create_asset(
+            AssetInput(
+                id=f"{ns}/{ODD}",
+                type="T 1",
+                namespace=ns,
+                display_name="Ä",
+                description="*x*\n",
+                metadata=metadata,
+            )
+        )
+        assert made.metadata == metadata
+        assert client.get_asset(f"{ns}/{ODD}").to_json() == made.to_json()
+        assert (made.namespace, made.type, made.deleted, made.tenant_id) == (ns, "T 1", False, "main")
+        assert made.created.utcoffset().total_seconds() == 0
+
+    def test_create_twice_and_errors_carry_their_members(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T"))
+        with pytest.raises(AssetAlreadyExists) as raised:
+            client.create_asset(AssetInput(id=ns, type="T"))
+        assert ns in raised.value.detail
+        with pytest.raises(AssetNotFound, match="nobody"):
+            client.get_asset(f"{ns}.nobody")
+        with pytest.raises(InvalidRequest):
+            client.create_asset(AssetInput(id=f"{ns}.untyped"))
+        with pytest.raises(InvalidCursor):
+            client.query_assets(AssetQuery(cursor="nonsense"))
+        with pytest.raises(EventNotFound):
+            client.get_event(str(uuid.uuid4()))
+
+    def test_update_tells_null_from_absent(self, client: Any, ns: str) -> None:
+        client.create_asset(
+            AssetInput(id=ns, type="T", namespace=ns, description="d", metadata={"a": 1, "b": 2})
+        )
+        changed = client.update_asset(ns, AssetUpdate(metadata={"b": None, "c": 3}))
+        assert (changed.namespace, changed.description, changed.metadata) == (ns, "d", {"a": 1, "c": 3})
+        assert client.update_asset(ns, AssetUpdate(namespace=None)).namespace is None
+        result = client.upsert_asset(AssetInput(id=ns, metadata={"d": 4}))
+        assert (result.created, result.asset.type, result.asset.metadata["d"]) == (False, "T", 4)
+
+    def test_rename_and_delete(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=f"{ns}.old", type="T"))
+        client.create_asset(AssetInput(id=f"{ns}.taken", type="T"))
+        with pytest.raises(Conflict):
+            client.rename_asset(Rename(old_id=f"{ns}.old", new_id=f"{ns}.taken"))
+        assert client.rename_asset(Rename(old_id=f"{ns}.old", new_id=f"{ns}.new")).id == f"{ns}.new"
+        assert client.get_asset(f"{ns}.old").id == f"{ns}.new"
+        assert client.delete_asset(f"{ns}.new") is None
+        with pytest.raises(AssetNotFound):
+            client.get_asset(f"{ns}.new")
+        assert client.get_asset(f"{ns}.new", include_deleted=True).deleted
+
+    def test_pages_lead_to_every_asset_once(self, client: Any, ns: str) -> None:
+        items = [
+            BatchItem(
+                action="create",
+                asset=AssetInput(id=f"{ns}.{i:02}", type="T", namespace=ns, metadata={"n": i}),
+            )
+            for i in range(23)
+        ]
+        answer = client.batch(Batch(items=[*items, items[0]]))
+        assert [item.status for item in answer.items] == [201] * 23 + [409]
+        assert answer.items[-1].problem["type"].endswith("asset-already-exists")
+        query = AssetQuery(
+            namespace=ns,
+            limit=5,
+            sort="-id",
+            metadata_query=[{"field": "n", "type": "GREATER_THAN", "value": 2}],
+        )
+        assert [asset.metadata["n"] for asset in client.iter_assets(query)] == list(range(22, 2, -1))
+        page = client.search_assets(query)
+        assert [asset.metadata["n"] for asset in page.items] == [22, 21, 20, 19, 18]
+        assert page.next_cursor
+        facets = client.facets(FacetQuery(namespace=ns, facets=["type", "metadata.n"], top=3))
+        assert (facets.total, facets.facets[0].values[0].count, facets.facets[1].other) == (23, 23, 20)
+
+    def test_events_and_history_of_a_write(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T", namespace=ns))
+        client.update_asset(ns, AssetUpdate(description="x"))
+        events = list(client.iter_events(EventQuery(namespace=ns, limit=1)))
+        assert [event.event.value for event in events] == ["CREATED", "UPDATED"]
+        assert client.get_event(events[1].id).to_json() == events[1].to_json()
+        assert client.list_events(EventQuery(namespace=ns, newest_first=True)).items[0].id == events[1].id
+        changes = list(client.iter_history(HistoryQuery(asset_id=ns, limit=1)))
+        assert changes[0].diff == {"description": (None, "x")}
+
+    def test_lineage_of_what_no_task_touched_is_empty(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T"))
+        assert list(client.iter_lineage(LineageQuery(asset_id=ns))) == []
+        assert list(client.iter_usages(UsageQuery(asset_id=ns))) == []
+        graph = client.dependencies(DependencyQuery(asset_id=ns))
+        assert [node.id for node in graph.nodes] == [ns]
+
+    def test_an_export_read_again_changes_nothing(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T", namespace=ns, metadata={"x": [1]}))
+        rows = list(client.iter_export(ExportQuery(limit=50)))
+        assert ns in json.dumps([row.to_json() for row in rows])
+        result = client.import_rows(ImportRequest(rows=rows[:500]))
+        assert (result.imported, result.skipped) == (0, len(rows[:500]))
+
+
+def test_the_contract_asks_for_every_operation() -> None:
+    """But for those that need a task or a subscribed Dag, which are shown with them."""
+    with_a_run = {"record_task_run", "correct_state", "replay_event"}
+    by_pages = {
+        "list_history": "iter_history", "list_lineage": "iter_lineage", "list_usages": "iter_usages",
+        "export_rows": "iter_export",
+    }  # fmt: skip
+    source = inspect.getsource(TestContract)
+    missing = [name for name in OPERATIONS if f"client.{by_pages.get(name, name)}(" not in source]
+    assert set(missing) == with_a_run
