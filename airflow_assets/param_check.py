@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
-import os
-import tempfile
-import time
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,16 +27,20 @@ def offered_ids(asset_filter: dict[str, Any]) -> list[str]:
 
     if in_task_process():
         return []
-    kept = _Kept(asset_filter)
-    ids = kept.ids(FRESH_SECONDS)
+    from airflow_assets.kept import Kept
+
+    kept = Kept(["offered_ids", asset_filter])
+    ids = kept.get(FRESH_SECONDS)
     if ids is not None:
-        return ids
+        return list(ids)
     try:
-        return kept.keep(_matching(asset_filter))
+        ids = _matching(asset_filter)
     except Exception as error:  # noqa: BLE001 - a Dag file must parse whatever has happened to the catalogue
         log.warning("AssetParam offers what it knew before, since the catalogue cannot be read: %s", error)
         # Asked again in five minutes, not with every parse: the time-outs would stall the Dag processor.
-        return kept.keep(kept.ids(float("inf")) or [])
+        ids = kept.get() or []
+    kept.keep(ids)
+    return list(ids)
 
 
 def check_in_run(ids: list[str], asset_filter: dict[str, Any]) -> None:
@@ -96,7 +95,7 @@ def _matching(asset_filter: dict[str, Any]) -> list[str]:
     from airflow_assets.client import get_client
 
     page = get_client(patience=PARSE_PATIENCE).query_assets(_query(asset_filter))
-    return [asset.id for asset in page.items]
+    return sorted(asset.id for asset in page.items)
 
 
 def _query(asset_filter: dict[str, Any]) -> AssetQuery:
@@ -113,38 +112,3 @@ def _query(asset_filter: dict[str, Any]) -> AssetQuery:
         ],
         limit=MAX_OFFERED,
     )
-
-
-class _Kept:
-    """The ids of one filter in a file of this user: every parse of a Dag file is a new process."""
-
-    def __init__(self, asset_filter: dict[str, Any]) -> None:
-        from airflow.configuration import AIRFLOW_HOME
-
-        key = json.dumps([asset_filter, str(AIRFLOW_HOME)], sort_keys=True)
-        name = hashlib.sha256(key.encode()).hexdigest()[:32]
-        self._path = Path(tempfile.gettempdir()) / f"airflow_assets-{os.getuid()}" / f"{name}.json"
-
-    def ids(self, newer_than: float) -> list[str] | None:
-        try:
-            if time.time() - self._path.stat().st_mtime > newer_than:
-                return None
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return [str(item) for item in found] if isinstance(found, list) else None
-
-    def keep(self, ids: list[str]) -> list[str]:
-        ordered = sorted(ids)
-        try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            if self._path.parent.stat().st_uid != os.getuid():
-                raise PermissionError(f"{self._path.parent} belongs to somebody else")
-            with tempfile.NamedTemporaryFile(
-                "w", dir=self._path.parent, delete=False, encoding="utf-8"
-            ) as file:
-                json.dump(ordered, file)
-            Path(file.name).replace(self._path)
-        except OSError as error:
-            log.warning("AssetParam cannot keep its list, and reads it with each parse: %s", error)
-        return ordered

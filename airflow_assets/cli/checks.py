@@ -224,38 +224,36 @@ def _names() -> Iterator[Finding]:
 
     with read(get_service().engine) as conn:
         conflicts = _conflicts(conn)
-    for name, uris in list(conflicts.items())[:MAX_NAMED]:
-        places = ", ".join(f"{uri} in {' and '.join(sorted(dags))}" for uri, dags in sorted(uris.items()))
-        found = f"the asset {name!r} has several uris: {places}"
-        yield Finding("names", "problem", found, "Give all the same uri=.")
+    for name, places in list(conflicts.items())[:MAX_NAMED]:
+        found = f"the asset {name!r} has several uris: {'; '.join(places)}"
+        yield Finding(
+            "names", "problem", found, "Give all the same uri=: Airflow runs only tasks of one of them."
+        )
     if len(conflicts) > MAX_NAMED:
         yield Finding("names", "problem", f"{len(conflicts) - MAX_NAMED} more names have several uris")
     if not conflicts:
         yield Finding("names", "ok", "every asset name has one uri")
 
 
-def _conflicts(conn: DatabaseConnection) -> dict[str, dict[str, set[str]]]:
-    """Return name -> uri -> Dags, of the names that Dags use with more than one uri."""
-    from airflow.models import asset as models
-    from sqlalchemy import select, union
+def _conflicts(conn: DatabaseConnection) -> dict[str, list[str]]:
+    """Return name -> uris with their places, of the names that Dags use with more than one uri."""
+    from airflow.models.asset import AssetModel
+    from sqlalchemy import func, select
 
-    references = union(
-        *(
-            select(reference.asset_id, reference.dag_id)
-            for reference in (
-                models.DagScheduleAssetReference,
-                models.TaskInletAssetReference,
-                models.TaskOutletAssetReference,
-            )
-        )
-    ).subquery()
-    used = select(models.AssetModel.name, models.AssetModel.uri, references.c.dag_id).join(
-        references, references.c.asset_id == models.AssetModel.id
+    from airflow_assets.airflow_bridge.context import orm
+    from airflow_assets.airflow_bridge.native_uris import native_uris
+
+    twice = (
+        select(AssetModel.name).group_by(AssetModel.name).having(func.count() > 1).order_by(AssetModel.name)
     )
-    found: dict[str, dict[str, set[str]]] = {}
-    for name, uri, dag_id in conn.execute(used.order_by(models.AssetModel.name)):
-        found.setdefault(name, {}).setdefault(uri, set()).add(dag_id)
-    return {name: uris for name, uris in found.items() if len(uris) > 1}
+    names = list(conn.execute(twice.limit(1_000)).scalars())
+    found: dict[str, list[str]] = {}
+    with orm(conn) as session:
+        for used in native_uris(session, names).items if names else ():
+            active = ", active" if used.active else ""
+            places = ", ".join(used.files or used.dag_ids)
+            found.setdefault(used.name, []).append(f"{used.uri} ({places}{active})")
+    return {name: places for name, places in found.items() if len(places) > 1}
 
 
 def _some(counts: dict[str, int]) -> str:

@@ -28,6 +28,7 @@ from airflow_assets.exceptions import (
     InvalidRequest,
 )
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.native import NativeNames
 from airflow_assets.schemas.operations import OPERATIONS
 from airflow_assets.schemas.queries import (
     AssetQuery,
@@ -210,6 +211,7 @@ class TestContract:
         client.create_asset(AssetInput(id=ns, type="T"))
         assert list(client.iter_lineage(LineageQuery(asset_id=ns))) == []
         assert list(client.iter_usages(UsageQuery(asset_id=ns))) == []
+        assert client.native_uris(NativeNames(names=[ns])).items == []
         graph = client.dependencies(DependencyQuery(asset_id=ns))
         assert [node.id for node in graph.nodes] == [ns]
 

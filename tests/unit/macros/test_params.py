@@ -4,6 +4,7 @@ import copy
 import logging
 import os
 import time
+from pathlib import Path
 
 import pytest
 from airflow.sdk import DAG, Param
@@ -11,7 +12,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from airflow_assets import param_check
+from airflow_assets import kept, param_check
 from airflow_assets.client import get_client
 from airflow_assets.params import AssetParam
 from airflow_assets.schemas.assets import AssetInput
@@ -19,7 +20,7 @@ from airflow_assets.schemas.assets import AssetInput
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(param_check.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(kept.tempfile, "gettempdir", lambda: str(tmp_path))
     param_check._check.cache_clear()
 
 
@@ -50,7 +51,7 @@ def test_the_list_is_read_at_most_every_five_minutes(catalog) -> None:
     assert AssetParam(None).schema["examples"] == ["a"]
     add("b")
     assert AssetParam(None).schema["examples"] == ["a"]
-    file = next(next(param_check.Path(param_check.tempfile.gettempdir()).glob("airflow_assets-*")).iterdir())
+    file = next(next(Path(kept.tempfile.gettempdir()).glob("airflow_assets-*")).iterdir())
     past = time.time() - param_check.FRESH_SECONDS - 1
     os.utime(file, (past, past))
     assert AssetParam(None).schema["examples"] == ["a", "b"]
@@ -73,7 +74,7 @@ def test_an_unchanged_catalogue_serializes_to_the_same_dag(catalog) -> None:
         return DagSerialization.to_dict(dag)
 
     first = serialized()
-    for file in param_check.Path(param_check.tempfile.gettempdir()).glob("airflow_assets-*/*"):
+    for file in Path(kept.tempfile.gettempdir()).glob("airflow_assets-*/*"):
         file.unlink()
     assert serialized() == first
 
@@ -107,7 +108,7 @@ def test_an_unreachable_catalogue_gives_free_text_and_asks_again_later(monkeypat
 def test_a_list_known_before_outlives_an_outage(catalog, monkeypatch) -> None:
     add("a")
     AssetParam(None)
-    file = next(param_check.Path(param_check.tempfile.gettempdir()).glob("airflow_assets-*/*"))
+    file = next(Path(kept.tempfile.gettempdir()).glob("airflow_assets-*/*"))
     os.utime(file, (0, 0))
     monkeypatch.setattr("airflow_assets.client.get_client", lambda **_: 1 / 0)
     assert AssetParam(None).schema["examples"] == ["a"]
@@ -183,7 +184,7 @@ def test_the_kept_list_is_this_users_alone(catalog, tmp_path) -> None:
 def test_a_folder_of_somebody_else_is_not_used(catalog, monkeypatch, tmp_path, caplog) -> None:
     add("a")
     AssetParam(None)
-    monkeypatch.setattr(param_check.os, "getuid", lambda: 4711)
+    monkeypatch.setattr(kept.os, "getuid", lambda: 4711)
     folder = tmp_path / "airflow_assets-4711"
     folder.mkdir()
     assert AssetParam(None).schema["examples"] == ["a"]
