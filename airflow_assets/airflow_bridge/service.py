@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from airflow_assets.airflow_bridge import native_uris
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
-from airflow_assets.airflow_bridge.native_uris import native_uris
 from airflow_assets.airflow_bridge.notes import append_note
 from airflow_assets.airflow_bridge.payload import run_id_of
 from airflow_assets.airflow_bridge.planning import Matcher
@@ -45,9 +45,18 @@ class AirflowService(CatalogService):
         return result
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002 - every method has it
-        """Return the URIs that the Dags of this Airflow give to names."""
+        """Return the URIs that the Dags of this Airflow give to names; a chosen one goes before a default."""
         with read(self.engine) as conn, orm(conn) as session:
-            return native_uris(session, body.names)
+            found = native_uris.native_uris(session, body.names)
+            wanted = native_uris.held_by_default(session, found)
+
+        def work(conn: Connection) -> tuple[NativeUris, bool]:
+            with orm(conn) as session:
+                native_uris.activate(session, wanted)
+                session.flush()
+                return native_uris.native_uris(session, body.names), False
+
+        return self._write(work) if wanted else found
 
     def _note(self, ti_id: str, lines: list[str]) -> None:
         def work(conn: Connection) -> tuple[None, bool]:
