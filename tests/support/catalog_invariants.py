@@ -80,9 +80,8 @@ def _check_log(conn: Connection, assets: dict[int, Any]) -> None:
             asset[member] = new
         assert row.tenant == assets[row.asset_pk].tenant
         payload = json.loads(row.payload)
-        assert (payload["id"], payload["type"]) == (asset["id"], asset["type"]) and payload[
-            "type"
-        ] == row.type
+        assert (payload["id"], payload["type"]) == (asset["id"], asset["type"])
+        assert payload["type"] == row.type
         assert payload["namespace"] == row.namespace == asset.get("namespace")
     for pk, row in assets.items():
         now = {name: getattr(row, column) for name, column in _MEMBERS.items()}
