@@ -168,7 +168,7 @@ def play(demo: Demo) -> int:
             print(f"The logs are in {demo.airflow.home}.", flush=True)
             return number - 1
         print(f"[{number}/{len(STEPS)}] {title}: {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
-    print_report(demo.get)
+    print_report(demo.get, {dag_id: demo.airflow.runs(dag_id) for dag_id in DAGS})
     return len(STEPS)
 
 

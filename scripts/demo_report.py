@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def print_report(get: Callable[..., Any]) -> None:
-    """Print assets, events, runs started by events and lineage. ``get(path, **query)`` asks the API."""
+def print_report(get: Callable[..., Any], runs: dict[str, list[dict[str, Any]]]) -> None:
+    """Print assets, events, runs started by events and lineage.
+
+    :param get: ``get(path, **query)`` asks the catalogue's API. :param runs: Airflow's runs of each Dag.
+    """
     console = Console(width=110)
     assets = get("/assets", limit=1000)["items"]
     named = [asset for asset in assets if asset["namespace"] != "demo.burst"]
@@ -29,6 +32,7 @@ def print_report(get: Callable[..., Any]) -> None:
     table.add_row(f"... and {len(assets) - len(named)} in demo.burst")
     console.print(table)
     console.print(_events(get))
+    console.print(_runs(runs))
     console.print(_lineage(get))
 
 
@@ -44,6 +48,15 @@ def _events(get: Callable[..., Any]) -> Table:
     table = Table("namespace", "event", "count", title=f"{counted.total()} events", title_justify="left")
     for (namespace, event), count in sorted(counted.items()):
         table.add_row(namespace, event, str(count))
+    return table
+
+
+def _runs(runs: dict[str, list[dict[str, Any]]]) -> Table:
+    table = Table("Dag", "by events", "succeeded", "by hand", title="runs", title_justify="left")
+    for dag_id, found in sorted(runs.items()):
+        started = [run for run in found if run["dag_run_id"].startswith("asset_event__")]
+        well = sum(run["state"] == "success" for run in started)
+        table.add_row(dag_id, str(len(started)), str(well), str(len(found) - len(started)))
     return table
 
 
