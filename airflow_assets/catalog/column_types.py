@@ -42,9 +42,9 @@ class UtcDateTime(TypeDecorator[datetime]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that keeps microseconds there."""
         if dialect.name in {"mysql", "mariadb"}:
-            return dialect.type_descriptor(mysql.DATETIME(fsp=6))  # type: ignore[no-untyped-call]
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         if dialect.name == "sqlite":
-            return dialect.type_descriptor(sqlite.DATETIME())
+            return dialect.type_descriptor(sqlite.DATETIME())  # type: ignore[no-untyped-call]
         return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
