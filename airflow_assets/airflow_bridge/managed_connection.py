@@ -103,17 +103,21 @@ def rotate_secret(engine: Engine | None = None) -> ManagedSecret:
     return secret
 
 
-def resolve_secret(*, fresh: bool = False) -> ManagedSecret | None:
+def resolve_secret(engine: Engine | None = None, *, fresh: bool = False) -> ManagedSecret | None:
     """Return the secret that tasks sign with, None when there is none; remembered for 30 s unless ``fresh``.
+
+    Args:
+        engine: of Airflow's database; default: this process's.
+        fresh: do not use what was remembered.
 
     Raises:
         CatalogUnavailable: the stored secret cannot be decrypted.
     """
-    engine = get_service().engine
+    chosen = engine if engine is not None else get_service().engine
     with _cache.lock:
-        if fresh or not _cache.serves(str(engine.url)):
-            _cache.secret = _resolve(engine)
-            _cache.read_at, _cache.url = time.monotonic(), str(engine.url)
+        if fresh or not _cache.serves(str(chosen.url)):
+            _cache.secret = _resolve(chosen)
+            _cache.read_at, _cache.url = time.monotonic(), str(chosen.url)
         return _cache.secret
 
 
