@@ -21,6 +21,7 @@ class TaskRow:
     task_id: str
     map_index: int
     try_number: int
+    trigger_id: int | None = None
 
     def claims(self, **changes: Any) -> Claims:
         """What the client of this task instance says of itself."""
@@ -50,17 +51,27 @@ class TaskRow:
 
 
 def add_task(
-    state: str | None, *, ended: timedelta | None = None, map_index: int = -1, history: bool = False
+    state: str | None,
+    *,
+    dag_id: str = "shop",
+    ended: timedelta | None = None,
+    map_index: int = -1,
+    history: bool = False,
+    trigger: bool = False,
 ) -> TaskRow:
-    """Insert a task instance with a run of its own; `history=True` makes it a try that is being retried."""
+    """Insert a task instance with a run of its own.
+
+    `history=True` makes it a try that is being retried, `trigger=True` lets it wait for a trigger.
+    """
     from airflow.models.dagrun import DagRun
     from airflow.models.taskinstance import TaskInstance
     from airflow.models.taskinstancehistory import TaskInstanceHistory
+    from airflow.models.trigger import Trigger
     from airflow.utils.session import create_session
     from airflow.utils.state import DagRunState
     from sqlalchemy import insert
 
-    row = TaskRow(str(uuid.uuid4()), "shop", f"manual__{uuid.uuid4()}", "load", map_index, 1)
+    row = TaskRow(str(uuid.uuid4()), dag_id, f"manual__{uuid.uuid4()}", "load", map_index, 1)
     with create_session(scoped=False) as session:
         now = datetime.now(timezone.utc)
         run = DagRun(
@@ -68,6 +79,11 @@ def add_task(
         )
         session.add(run)
         session.flush()
+        if trigger:
+            waited_for = Trigger(classpath="none", kwargs={})
+            session.add(waited_for)
+            session.flush()
+            row = replace(row, trigger_id=waited_for.id)
         if history:
             retry = replace(row, ti_id=str(uuid.uuid4()), try_number=2)
             session.execute(
@@ -89,6 +105,7 @@ def _values(model: Any, row: TaskRow, state: str | None, ended: timedelta | None
         "try_number": row.try_number,
         "max_tries": 0,
         "state": state,
+        "trigger_id": row.trigger_id,
         "start_date": now - timedelta(hours=1),
         "end_date": None if ended is None else now - ended,
         "pool": "default_pool",

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from airflow_assets.schemas.credentials import Claims
 from tests.airflow.api.conftest import caller
+from tests.airflow.api.test_task_tokens import token
+from tests.support.task_rows import add_task
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.support.asgi import AsgiClient
 
 OPTION = "AIRFLOW__AIRFLOW_ASSETS__NAMESPACES"
@@ -76,3 +81,69 @@ def test_a_namespace_of_a_team_does_not_exist_for_others(
         events = outsider("GET", "/events", params={"assetType": name}).json()["items"]
         assert {event["asset"]["id"] for event in events} == {ids["open"]}
         assert f'{{type="{name}"}} 1' in outsider("GET", "/metrics").text
+
+
+@pytest.fixture
+def shop_of_the_controllers(client: AsgiClient) -> Iterator[None]:
+    """The Dag `shop` comes from a bundle of the team `controllers`."""
+    from airflow.models.dag import DagModel
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.models.team import Team
+    from airflow.utils.session import create_session
+
+    with create_session(scoped=False) as session:
+        bundle = DagBundleModel(name="controllers-dags")
+        bundle.teams = [Team(name="controllers")]
+        session.add(bundle)
+        session.flush()
+        session.add(DagModel(dag_id="shop", bundle_name=bundle.name))
+    yield
+    with create_session(scoped=False) as session:
+        for model, key in ((DagModel, "shop"), (DagBundleModel, "controllers-dags"), (Team, "controllers")):
+            session.delete(session.get(model, key))
+            session.flush()
+
+
+def test_a_task_has_the_team_of_its_dag_and_a_trigger_that_of_the_waiting_task(
+    client: AsgiClient, admin: Any, monkeypatch: pytest.MonkeyPatch, shop_of_the_controllers: None
+) -> None:
+    name = uuid.uuid4().hex
+    admin("POST", "/assets", json={"id": name, "type": name, "namespace": "closed"})
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
+    callers = {
+        "own": add_task("running").claims(),
+        "other": add_task("running", dag_id="elsewhere").claims(),
+        "trigger": Claims(sub=f"trigger:{add_task('deferred', trigger=True).trigger_id}"),
+        "unknown trigger": Claims(sub="trigger:999999"),
+        "dag file": Claims(sub="parse:dags/shop.py"),
+    }
+
+    def seen(team: str) -> dict[str, int]:
+        monkeypatch.setenv(OPTION, json.dumps({"closed": {"teams": [team]}}))
+        found = {}
+        for who, claims in callers.items():
+            call = caller(client, {"Authorization": f"Bearer {token(claims)}"})
+            found[who] = len(call("GET", "/assets", params={"types": [name]}).json()["items"])
+        return found
+
+    assert seen("controllers") == {"own": 1, "other": 0, "trigger": 1, "unknown trigger": 0, "dag file": 0}
+    assert set(seen("others").values()) == {0}
+
+
+def test_a_hidden_namespace_takes_no_writes(
+    client: AsgiClient, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = uuid.uuid4().hex
+    admin("POST", "/assets", json={"id": name, "type": "t", "namespace": "closed"})
+    monkeypatch.setenv(OPTION, json.dumps({"closed": {"teams": ["controllers"]}}))
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
+    outsider = team_member(client, "others")
+    assert outsider("PUT", f"/assets/{name}", json={"description": "x"}).status_code == 404
+    assert outsider("DELETE", f"/assets/{name}").status_code == 404
+    into = outsider("POST", "/assets", json={"id": f"{name}-new", "type": "t", "namespace": "closed.eu"})
+    assert into.status_code == 403
+    assert into.json()["type"].endswith("namespace-not-allowed")
+    over = outsider("POST", "/upsert", json={"id": name, "type": "mine"})
+    assert over.status_code in {403, 404, 409}, over.text
+    # SimpleAuthManager takes an admin for a member of every team.
+    assert admin("GET", f"/assets/{name}").json()["type"] == "t"
