@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from airflow_assets.catalog import assets, event_listing, log, record, search
+from airflow_assets.catalog import (
+    assets,
+    dependencies,
+    event_listing,
+    facets,
+    lineage,
+    log,
+    record,
+    restore,
+    search,
+    transfer,
+)
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.catalog.workspace import Workspace
@@ -75,8 +86,6 @@ class CatalogService:
 
     def facets(self, caller: Caller, query: FacetQuery) -> FacetResult:
         """Return how often each value occurs among the matching assets."""
-        from airflow_assets.catalog import facets
-
         return self._read(lambda conn: facets.facets(conn, caller, query))
 
     def get_asset(self, caller: Caller, asset_id: str, options: GetOptions | None = None) -> Asset:
@@ -168,20 +177,14 @@ class CatalogService:
 
     def list_usages(self, caller: Caller, query: UsageQuery) -> Page[Usage]:
         """Return one page of usages, newest first."""
-        from airflow_assets.catalog import lineage
-
         return self._read(lambda conn: lineage.list_usages(conn, caller, query))
 
     def list_lineage(self, caller: Caller, query: LineageQuery) -> Page[LineageEvent]:
         """Return one page of lineage events, newest first."""
-        from airflow_assets.catalog import lineage
-
         return self._read(lambda conn: lineage.list_lineage(conn, caller, query))
 
     def dependencies(self, caller: Caller, query: DependencyQuery) -> Graph:
         """Return the neighbourhood of an asset."""
-        from airflow_assets.catalog import dependencies
-
         return self._read(lambda conn: dependencies.dependencies(conn, caller, query))
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002
@@ -190,14 +193,10 @@ class CatalogService:
 
     def export_rows(self, caller: Caller, query: ExportQuery) -> Page[ExportRow]:
         """Return one page of an export."""
-        from airflow_assets.catalog import transfer
-
         return self._read(lambda conn: transfer.export_rows(conn, caller, query))
 
     def import_rows(self, caller: Caller, body: ImportRequest) -> ImportResult:
         """Take over rows of an export."""
-        from airflow_assets.catalog import restore
-
         return self._write(lambda conn: (restore.import_rows(conn, caller, body), True))
 
     def _change(self, caller: Caller, ids: Iterable[str], change: Callable[[Workspace], AssetState]) -> Asset:

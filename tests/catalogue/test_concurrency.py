@@ -8,16 +8,21 @@ from sqlalchemy import func, select, text
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.log import read_after
+from airflow_assets.catalog.record import record_key
 from airflow_assets.schemas.events import EventKind
+from tests.support.catalog_invariants import check_tables
 from tests.support.catalog_writers import (
     CALLER,
     count_up,
     create_same,
+    kill_in_between,
+    numbered_records,
     record_overlapping,
     record_same,
     together,
     upsert_same,
 )
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from airflow_assets.catalog.service import CatalogService
@@ -48,6 +53,18 @@ def _flushes(service: CatalogService) -> bool:
         return bool(
             conn.execute(text("select 1 from pg_proc where proname = 'pg_stat_force_next_flush'")).first()
         )
+
+
+def busy_sessions(service: CatalogService) -> int:
+    """Sessions of killed clients in which the server still works."""
+    others = {
+        "postgresql": "select count(*) from pg_stat_activity where datname = current_database()"
+        " and pid <> pg_backend_pid() and state <> 'idle'",
+        "mysql": "select count(*) from information_schema.processlist where db = database()"
+        " and id <> connection_id() and command <> 'Sleep'",
+    }.get(service.engine.dialect.name, "select 0")
+    with service.engine.connect() as conn:
+        return int(conn.execute(text(others)).scalar_one())
 
 
 def test_overlapping_assets_in_random_order(service: CatalogService, database_url: str) -> None:
@@ -96,3 +113,24 @@ def test_no_update_is_lost(service: CatalogService, database_url: str) -> None:
     wanted = {f"w{w}.{n}" for w in range(WRITERS) for n in range(25)}
     assert set(service.get_asset(CALLER, "counter").metadata["items"]) == wanted
     assert count(service, "event") == 25 * WRITERS
+
+
+def test_killed_writers_leave_whole_records_or_none(service: CatalogService, database_url: str) -> None:
+    """Four writers are killed (-9) while they record; what they sent is then sent again, as a client would."""
+    records = 400
+    assert kill_in_between(database_url, WRITERS, records, kills=8) == [-9] * WRITERS
+    wait_until(lambda: not busy_sessions(service), 60, "the killed writers' sessions end")
+    with service.engine.connect() as conn:
+        check_tables(conn)
+    left = count(service, "lineage")
+    assert left % 2 == 0
+    assert WRITERS * 8 * 2 <= left < WRITERS * records * 2
+    again = [
+        service.record_task_run(CALLER, sent) for n in range(WRITERS) for sent in numbered_records(n, 20)
+    ]
+    assert sum(result.duplicate for result in again) >= WRITERS * 8
+    with service.engine.connect() as conn:
+        check_tables(conn)
+        keys = [bytes(key) for key in conn.execute(select(tables.lineage.c.record_key)).scalars()]
+        wanted = [record_key("main", sent.task) for n in range(WRITERS) for sent in numbered_records(n, 20)]
+    assert all(keys.count(key) == 2 for key in wanted)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
+import signal
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -123,3 +125,52 @@ def count_up(service: CatalogService, count: int, member: str) -> int:
     for n in range(count):
         service.upsert_asset(CALLER, AssetInput(id="counter", type="T", metadata={"items": [f"{member}{n}"]}))
     return count
+
+
+def record_until_killed(service: CatalogService, records: int, pids: Any, seed: int) -> None:
+    """Record task runs, each with two bundles, after telling the process id; the parent kills in between."""
+    pids.put(os.getpid())
+    for task, sent in enumerate(numbered_records(seed, records)):
+        service.record_task_run(CALLER, sent)
+        pids.put(-task)
+
+
+def numbered_records(seed: int, records: int) -> list[TaskRunRecord]:
+    """The records of one writer, the same in every process."""
+    return [
+        TaskRunRecord(
+            task=TaskRun(dag_id=f"d{seed}", run_id="r", task_id="t", map_index=n, try_number=1),
+            state=TaskState.SUCCESS,
+            bundles=[
+                Bundle(
+                    inputs=[AssetRef(id=f"in.{n % 5}")],
+                    outputs=[
+                        AssetInput(id=f"out.{seed}.{n % 7}", type="T", metadata={"n": n, f"k{n % 3}": part})
+                    ],
+                )
+                for part in range(2)
+            ],
+        )
+        for n in range(records)
+    ]
+
+
+def kill_in_between(url: str, writers: int, records: int, kills: int) -> list[int]:
+    """Start writers, kill each (-9) after it has recorded ``kills`` runs; return their exit codes."""
+    started = []
+    for seed in range(writers):
+        pids = _CONTEXT.Queue()
+        process = _CONTEXT.Process(target=_record_alone, args=(url, records, pids, seed), daemon=True)
+        process.start()
+        started.append((process, pids))
+    for process, pids in started:
+        pid = pids.get(timeout=120)
+        for _ in range(kills):
+            pids.get(timeout=120)
+        os.kill(pid, signal.SIGKILL)
+        process.join(timeout=60)
+    return [process.exitcode or 0 for process, _ in started]
+
+
+def _record_alone(url: str, records: int, pids: Any, seed: int) -> None:
+    record_until_killed(CatalogService(make_engine(url, pool_size=1)), records, pids, seed)
