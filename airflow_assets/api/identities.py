@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import cached_property
 from typing import Any, Protocol
 
 from airflow_assets import config
@@ -91,7 +92,11 @@ class TaskIdentity:
 
     def is_member(self, team: str) -> bool:
         """The team of its Dag."""
-        return teams.team_of_dag(self.attempt.dag_id) == team
+        return self._team == team
+
+    @cached_property
+    def _team(self) -> str | None:
+        return teams.team_of_dag(self.attempt.dag_id)
 
     def _ended_recently(self) -> bool:
         ended = self.attempt.end_date
@@ -135,7 +140,11 @@ class ReaderIdentity:
 
     def is_member(self, team: str) -> bool:
         """The team of the waiting task's Dag."""
-        return self.dag_id is not None and teams.team_of_dag(self.dag_id) == team
+        return self._team == team
+
+    @cached_property
+    def _team(self) -> str | None:
+        return teams.team_of_dag(self.dag_id) if self.dag_id is not None else None
 
 
 @dataclass(frozen=True)
