@@ -121,7 +121,8 @@ def write(engine: Engine) -> Iterator[Connection]:
             :func:`retrying` does not repeat such a transaction, its caller decides.
     """
     with engine.connect() as conn:
-        conn.execution_options(**{_WRITES: True})
+        if engine.dialect.name == "sqlite":
+            conn.execution_options(**{_WRITES: True})
         with conn.begin() as transaction:
             yield conn
             _commit(transaction)

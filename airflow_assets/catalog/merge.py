@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from airflow_assets.catalog.states import AssetState
     from airflow_assets.schemas.assets import AssetInput, AssetUpdate
 
+_SURELY_SMALL = rules.MAX_METADATA_BYTES // 4
+"""As many characters cannot be too many bytes; merging nests nothing deeper than one of the two was."""
 Diff = dict[str, list[Any]]
 """Member -> [old, new]; metadata by top-level key as ``metadata.<key>``; names as in JSON."""
 
@@ -82,7 +84,8 @@ def check_size(metadata: dict[str, Any]) -> None:
     Raises:
         InvalidAsset: naming the limit.
     """
-    rules.metadata(metadata)
+    if len(metadata) > rules.MAX_METADATA_KEYS or len(rules.json_text(metadata)) > _SURELY_SMALL:
+        rules.metadata(metadata)
 
 
 def diff(before: AssetState | None, after: AssetState) -> Diff:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from airflow_assets.catalog.engine import NOT_PREPARED
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult, Engine
+    from sqlalchemy import Connection, Engine
 
 _pooled: WeakSet[Engine] = WeakSet()
 """Engines whose prepared statements do not stay, because a pooler changes the server's connection."""
@@ -26,8 +26,8 @@ def prepares(conn: Connection) -> bool:
 class Prepared:
     """A statement with its parameters: ``text`` has each as ``{name}``, ``parameters`` its type by name.
 
-    >>> Prepared("airflow_assets_next", "SELECT {n} + 1", {"n": "bigint"}).execute(conn, 1).scalar()
-    2
+    >>> Prepared("airflow_assets_next", "SELECT {n} + 1", {"n": "bigint"}).rows(conn, 1)
+    [(2,)]
     """
 
     def __init__(self, name: str, text: str, parameters: dict[str, str]) -> None:
@@ -38,22 +38,40 @@ class Prepared:
         self._execute = f"EXECUTE {name}({', '.join(['%s'] * len(parameters))})"
         self._inline = text.format(**{name: f"%({name})s::{kind}" for name, kind in parameters.items()})
 
-    def execute(self, conn: Connection, *values: Any) -> CursorResult[Any]:
-        """Run it with the values of all parameters.
+    def rows(self, conn: Connection, *values: Any) -> list[tuple[Any, ...]]:
+        """Run it with the values of all parameters and return its rows, as the driver gives them.
+
+        It goes to the driver directly: SQLAlchemy's results cost more than these statements take.
 
         Raises:
             DBAPIError: also when a pooler took the statement away; then
                 :func:`~airflow_assets.catalog.engine.retrying` runs the transaction again, and
                 :func:`prepares` is false from then on.
         """
-        if conn.dialect.driver == "psycopg":  # prepares by itself what it has seen a few times
-            return conn.exec_driver_sql(self._inline, dict(zip(self._parameters, values, strict=True)))
+        cursor = conn.connection.cursor()
         try:
-            if self.name not in conn.info:
-                conn.exec_driver_sql(self._prepare)
-                conn.info[self.name] = True
-            return conn.exec_driver_sql(self._execute, values)
-        except DBAPIError as error:
-            if getattr(error.orig, "pgcode", None) in NOT_PREPARED:
-                _pooled.add(conn.engine)
-            raise
+            if conn.dialect.driver == "psycopg":  # prepares by itself what it has seen a few times
+                cursor.execute(self._inline, dict(zip(self._parameters, values, strict=True)))
+            else:
+                if self.name not in conn.info:
+                    cursor.execute(self._prepare)
+                    conn.info[self.name] = True
+                cursor.execute(self._execute, values)
+            return list(cursor.fetchall())
+        except conn.dialect.loaded_dbapi.Error as error:
+            raise self._wrapped(conn, error, values) from error
+        finally:
+            cursor.close()
+
+    def _wrapped(self, conn: Connection, error: Any, values: tuple[Any, ...]) -> BaseException:
+        """What SQLAlchemy would raise, after what it would do."""
+        if getattr(error, "pgcode", None) in NOT_PREPARED:
+            _pooled.add(conn.engine)
+        lost = conn.dialect.is_disconnect(error, conn.connection.dbapi_connection, None)
+        base = conn.dialect.loaded_dbapi.Error
+        wrapped: BaseException = DBAPIError.instance(
+            self.name, values, error, base, connection_invalidated=lost
+        )
+        if lost:
+            conn.invalidate(error)
+        return wrapped

@@ -15,8 +15,6 @@ from airflow_assets.schemas.rules import json_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Row
-
 
 @dataclass(frozen=True, slots=True)
 class AssetState:
@@ -42,7 +40,7 @@ class AssetState:
     deleted: bool
 
     @classmethod
-    def of(cls, row: Row[Any]) -> AssetState:
+    def of(cls, row: Any) -> AssetState:
         """Return the state of a row of the table ``asset``."""
         return cls(
             key=bytes(row.asset_key),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
@@ -26,7 +26,6 @@ from airflow_assets.schemas.rules import identity, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -181,7 +180,7 @@ class Workspace:
             return self._conn.execute(_BY_KEY, {"keys": keys})
         if not prepares(self._conn):
             return self._conn.execute(_LOCK_BY_KEY, {"keys": keys})
-        rows = _LOCK_PREPARED.execute(self._conn, list(keys), self._record_key).all()
+        rows = [_Locked(*row) for row in _LOCK_PREPARED.rows(self._conn, list(keys), self._record_key)]
         if rows:
             self.recorded = rows[0].recorded
         return rows
@@ -197,6 +196,27 @@ class Workspace:
     def _resolve(self, former: Iterable[tuple[bytes, int]]) -> None:
         by_pk = {state.pk: key for key, state in self._states.items()}
         self._aliases.update((alias_key, by_pk[pk]) for alias_key, pk in former if pk in by_pk)
+
+
+class _Locked(NamedTuple):
+    """A row of ``_LOCK_PREPARED``."""
+
+    asset_key: bytes
+    pk: int
+    tenant: str
+    id: str
+    type: str
+    namespace: str | None
+    display_name: str | None
+    description: str | None
+    metadata: str
+    uri: str | None
+    asset_group: str | None
+    created: datetime
+    updated: datetime
+    deleted: bool
+    clock: datetime
+    recorded: bool
 
 
 def renamed(state: AssetState, new_id: str, now: datetime) -> AssetState:
@@ -220,9 +240,10 @@ _LOCK_BY_KEY = _BY_KEY.with_for_update()
 _LOCK_PREPARED = Prepared(
     "airflow_assets_lock",
     """
-    SELECT asset.*, clock_timestamp() AS clock,
-        EXISTS (SELECT FROM airflow_assets_lineage WHERE record_key = {record_key}) AS recorded
-    FROM airflow_assets_asset AS asset WHERE asset_key = ANY({keys}) ORDER BY asset_key FOR UPDATE
+    SELECT asset_key, pk, tenant, id, type, namespace, display_name, description, metadata, uri, asset_group,
+        created, updated, deleted, clock_timestamp(),
+        EXISTS (SELECT FROM airflow_assets_lineage WHERE record_key = {record_key})
+    FROM airflow_assets_asset WHERE asset_key = ANY({keys}) ORDER BY asset_key FOR UPDATE
     """,
     {"keys": "bytea[]", "record_key": "bytea"},
 )

@@ -10,7 +10,7 @@ are known, and the rows of the log come from the number it returns.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.catalog.prepared import Prepared, prepares
@@ -49,9 +49,8 @@ def write(conn: Connection, rows: WriteSet) -> int | None:
     Without a sequence row everything but the log has been written.
     """
     document, count = json_text(_document(rows)), len(rows.lineage) + len(rows.events)
-    found = _WRITE.execute(conn, document, rows.now, rows.tenant, count)
-    base = found.scalar()
-    return None if base is None else int(base) + 1
+    found = _WRITE.rows(conn, document, rows.now, rows.tenant, count)
+    return int(found[0][0]) + 1 if found else None
 
 
 def _document(rows: WriteSet) -> dict[str, Any]:
@@ -61,7 +60,7 @@ def _document(rows: WriteSet) -> dict[str, Any]:
         "assets": [_asset(rows, key) for key in sorted(rows.assets)],
         **_metadata(rows),
         "edges": [{**row, "edge_key": row["edge_key"].hex(), "one": 1} for row in rows.edge_rows()],
-        "lineage": [_plain(row.columns) | {"n": n} for n, row in lines],
+        "lineage": [_lineage(n, row.columns) for n, row in lines],
         "usages": [
             {"n": n, "asset_pk": pk, "role": role} for n, row in lines for role, pk in rows.usages(row)
         ],
@@ -96,19 +95,19 @@ def _metadata(rows: WriteSet) -> dict[str, Any]:
         sort = id_sort(touch.after.id).hex() if fresh else ""
         for name in fresh:
             columns = value_columns(name, touch.after.metadata[name])
-            come.append(_plain(columns) | {"pk": pk, "id_sort": sort})
+            rest = columns["value_rest"]
+            in_hex = {
+                "value_sort": columns["value_sort"].hex(),
+                "value_hash": columns["value_hash"].hex(),
+                "value_rest": rest.hex() if rest else None,
+            }
+            come.append({**columns, **in_hex, "pk": pk, "id_sort": sort})
     return {"gone": gone, "come": come}
 
 
-def _plain(columns: dict[str, Any]) -> dict[str, Any]:
-    """Columns as JSON: bytes in hexadecimal, times in ISO 8601."""
-    return {name: _json(value) for name, value in columns.items()}
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
-    return iso(value) if isinstance(value, datetime) else value
+def _lineage(n: int, columns: dict[str, Any]) -> dict[str, Any]:
+    times = {name: iso(columns[name]) if columns[name] else None for name in ("start_date", "end_date")}
+    return {**columns, **times, "record_key": columns["record_key"].hex(), "n": n}
 
 
 # The planner expects 100 rows of jsonb_to_recordset and would read whole tables for them. "one = 1", which

@@ -202,7 +202,7 @@ def _text(field: str, value: object, limit: int) -> str:
             field=field,
             value=value,
         )
-    for char in value:
+    for char in "" if value.isprintable() else value:
         if unicodedata.category(char) in _INVISIBLE:
             raise InvalidAsset(
                 f"The {field} contains the character U+{ord(char):04X}, which cannot be printed.",
