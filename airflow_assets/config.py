@@ -54,8 +54,8 @@ OPTIONS = {
             "namespaces",
             "string",
             "",
-            "Which teams see the assets of a namespace (under [core] multi_team), and which namespaces may be "
-            "named in a filter beside it, as JSON. Empty: everything is open.",
+            "Which teams see the assets of a namespace (under [core] multi_team), and which namespaces may "
+            "be named in a filter beside it, as JSON. Empty: everything is open.",
             '{"finance": {"allowed": ["reporting"], "teams": ["controllers"]}}',
         ),
         Option(
