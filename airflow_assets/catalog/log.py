@@ -29,6 +29,7 @@ EVENT_COLUMNS = tuple(
     for name in ("seq", "event_id", "kind", "created", "payload", "diff", "source", "depth", "suppressed")
 )
 _EVENT_ID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_AT_ONE_TIME = 1_000
 _MARKED = 400
 
 
@@ -48,12 +49,23 @@ def last_seq(conn: Connection) -> int:
 
 
 def first_seq_since(conn: Connection, tenant: str, since: datetime) -> int:
-    """Return the number from which a follower must read (exclusive) to see all events since that time."""
+    """Return the number from which a follower must read (exclusive) to see all events since that time.
+
+    Numbers are given at the end of a transaction and times at its begin, so of two events at nearly one time
+    the later one can have the smaller number: the smallest number among those since then counts.
+    """
+    last = last_seq(conn)  # before the look for events: what comes in between has a greater number
     event = tables.event.c
-    older = conn.execute(
-        select(func.max(event.seq)).where(event.tenant == tenant, event.created < since)
-    ).scalar()
-    return int(older or 0)
+    # In the order of the index on times: the planner would look for the smallest number from the log's begin.
+    early = (
+        select(event.seq)
+        .where(event.created >= since, event.tenant == tenant)
+        .order_by(event.created)
+        .limit(_AT_ONE_TIME)
+        .subquery()
+    )
+    first = conn.execute(select(func.min(early.c.seq))).scalar()
+    return last if first is None else int(first) - 1
 
 
 def find_event(conn: Connection, tenant: str, event_id: str) -> Event | None:
