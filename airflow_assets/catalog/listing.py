@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,19 @@ class Order:
     def cursor(self, row: Any) -> str:
         """Return the cursor after a row that has the column of the order and ``pk``."""
         return cursors.encode(self.name, (getattr(row, self.column.name), row.pk))
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where the rows of a listing come from, and the columns that give its order there.
+
+    :param index: the index of ``asset`` that has this order, if one has.
+    """
+
+    source: FromClause
+    where: list[ColumnElement[bool]]
+    sort: tuple[ColumnElement[Any], ColumnElement[Any]]
+    index: str | None
 
 
 class Listing:
@@ -132,17 +146,19 @@ class Listing:
 
         :param columns: columns of ``asset``, with ``pk`` and the column of the order among them.
         """
-        source, where, sort = self._start(order)
-        down = order.descending
+        start = self._start(order)
+        by = [column.desc() if order.descending else column for column in start.sort]
+        after: ColumnElement[bool] = true()
         if seen is not None:
-            where.append(cursors.beyond(self.dialect, sort, seen, descending=down))
-        rows = self._with_regex_values(select(*columns).select_from(source).where(*where))
-        by = [column.desc() if down else column for column in sort]
+            after = cursors.beyond(self.dialect, start.sort, seen, descending=order.descending)
+        found = select(*columns).select_from(start.source).where(*start.where, after)
+        rows = self._with_regex_values(found)
+        walk = rows if seen is None else _walking(rows, start.index)
         if not self.query.include_deleted:
-            return rows.where(asset.c.deleted == false()).order_by(*by).limit(limit)
+            return walk.where(asset.c.deleted == false()).order_by(*by).limit(limit)
         # Each half can walk an index in order; both together could not. Only their numbers are put together:
         # MariaDB keeps a union with texts on disk.
-        keys = rows.with_only_columns(asset.c.pk)
+        keys = walk.with_only_columns(asset.c.pk)
         halves = [
             select(keys.where(asset.c.deleted == half).order_by(*by).limit(limit).subquery())
             for half in (false(), true())
@@ -150,23 +166,32 @@ class Listing:
         both = union_all(*halves).subquery()
         return rows.join(both, both.c.pk == asset.c.pk).order_by(*by).limit(limit)
 
-    def _start(
-        self, order: Order
-    ) -> tuple[FromClause, list[ColumnElement[bool]], tuple[ColumnElement[Any], ColumnElement[Any]]]:
-        """Return where the rows come from, their WHERE, and the columns to sort by there."""
-        sort: tuple[ColumnElement[Any], ColumnElement[Any]] = (order.column, asset.c.pk)
+    def _start(self, order: Order) -> _Start:
+        """Choose between walking the order and starting from a metadata condition."""
         driver = None
         if self.query.ids is None:
             driver = metadata_sql.choose_driver(self.conn, self.query.metadata_query)
         in_order = driver is not None and driver.ordered and order.by == "id"
         if driver is None or not (driver.few or in_order):
-            return self.source, self.conditions(), sort
-        rows = metadata_sql.rows_that_fit(self.dialect, driver.condition)
+            return _Start(self.source, self.conditions(), (order.column, asset.c.pk), self._index(order))
+        rows = metadata_sql.rows_that_fit(self.dialect, driver.condition, in_order=not driver.few)
         row = rows.offset(0).subquery() if driver.few else rows.subquery()  # OFFSET: look these up first
-        if in_order:
-            sort = (row.c.id_sort, row.c.asset_pk)
-        source = row.join(asset, asset.c.pk == row.c.asset_pk)
-        return source, self.conditions(but=driver.condition, pk=row.c.asset_pk), sort
+        sort = (row.c.id_sort, row.c.asset_pk) if in_order else (order.column, asset.c.pk)
+        where = self.conditions(but=driver.condition, pk=row.c.asset_pk)
+        return _Start(row.join(asset, asset.c.pk == row.c.asset_pk), where, sort, None)
+
+    def _index(self, order: Order) -> str | None:
+        """The index whose order is that of the listing, under its filter."""
+        query = self.query
+        if query.ids is not None:
+            return None
+        if query.types is None and query.namespace is None:
+            return f"ix_{asset.name}_by_{order.by}"
+        if order.by != "id":
+            return None
+        if query.namespace is not None:
+            return f"ix_{asset.name}_by_namespace"
+        return f"ix_{asset.name}_by_type" if len(query.types or ()) == 1 else None
 
     def _with_regex_values(self, rows: Select[Any]) -> Select[Any]:
         """One more column for each REGEX condition: the bytes that its pattern must be found in."""
@@ -184,3 +209,8 @@ class Listing:
     @cached_property
     def _patterns(self) -> list[tuple[str, Any]]:
         return [(f"{REGEX_COLUMN}{at}", compile_pattern(c.value)) for at, c in enumerate(self.regexes)]
+
+
+def _walking(rows: Select[Any], index: str | None) -> Select[Any]:
+    """Make MariaDB and MySQL begin at the cursor: by themselves they read the index from its very begin."""
+    return rows if index is None else metadata_sql.forcing(rows, asset, index)
