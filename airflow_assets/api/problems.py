@@ -11,7 +11,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
@@ -28,6 +27,7 @@ from airflow_assets.exceptions import (
     NotPermitted,
     RequestTooLarge,
 )
+from airflow_assets.schemas.masking import is_sensitive
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -50,7 +50,7 @@ def problem_response(error: AssetCatalogError, headers: Mapping[str, str] | None
 
 
 def from_validation(errors: list[Any]) -> InvalidRequest:
-    """Return the error for what pydantic found; ``field`` names the first value that broke a rule."""
+    """Return the error for what pydantic found; ``field`` and ``value`` are of the first."""
     found = [{"field": _field(error["loc"]), "message": str(error["msg"])} for error in errors[:_MAX_ERRORS]]
     first = found[0]
     where = f"{first['field']}: " if first["field"] else ""
@@ -59,6 +59,7 @@ def from_validation(errors: list[Any]) -> InvalidRequest:
         f"{where}{first['message']}.{more}",
         hint="The OpenAPI document describes what this operation takes.",
         field=first["field"] or None,
+        value=_harmless(errors[0]),
         errors=found,
     )
 
@@ -66,7 +67,6 @@ def from_validation(errors: list[Any]) -> InvalidRequest:
 def install(app: FastAPI) -> None:
     """Make ``app`` answer every exception with a problem document."""
     app.add_exception_handler(AssetCatalogError, _catalog_error)
-    app.add_exception_handler(ValidationError, _validation_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
     for kind in (OperationalError, InterfaceError, PoolTimeout):
@@ -81,7 +81,7 @@ def _catalog_error(_: Request, error: Exception) -> Response:
 
 
 def _validation_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, (ValidationError, RequestValidationError))  # noqa: S101
+    assert isinstance(error, RequestValidationError)  # noqa: S101
     return problem_response(from_validation(list(error.errors())))
 
 
@@ -148,6 +148,12 @@ def _headers(error: AssetCatalogError) -> dict[str, str]:
     if isinstance(error, CatalogUnavailable):
         return {"Retry-After": RETRY_AFTER}
     return {}
+
+
+def _harmless(error: Any) -> str | int | float | None:
+    """Return the value that broke a rule, unless it is a secret: errors reach the logs of tasks."""
+    value, secret = error.get("input"), any(is_sensitive(str(part)) for part in error["loc"])
+    return value if isinstance(value, (str, int, float)) and not secret else None
 
 
 def _field(location: tuple[int | str, ...]) -> str:

@@ -116,6 +116,21 @@ def test_a_broken_body_is_named(body: bytes, field: str) -> None:
     assert caught.value.members["field"] == field
 
 
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b'{"id": "a", "tier": 7}', 7),
+        (b'{"id": "a", "password": "hunter2"}', None),
+        (b'{"id": "a", "x": [1]}', None),
+    ],
+)
+def test_the_value_is_named_unless_it_is_a_secret(body: bytes, value: object) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        parse_body(AssetInput, body)
+    assert caught.value.members.get("value") == value
+    assert "hunter2" not in json.dumps(caught.value.to_problem())
+
+
 def test_numbers_stay_exact() -> None:
     asset = parse_body(
         AssetInput, b'{"id": "a", "metadata": {"n": 9007199254740993, "b": true, "t": "true"}}'

@@ -16,6 +16,7 @@ from airflow_assets import exceptions
 from airflow_assets.api import problems
 from airflow_assets.api.envelope import Envelope
 from airflow_assets.exceptions import AssetCatalogError, AssetNotFound, from_problem
+from airflow_assets.schemas.base import Page
 from tests.support.asgi import AsgiClient
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ def client() -> Iterator[AsgiClient]:
     def missing() -> None:
         raise AssetNotFound("No asset 'a\ud800' \U0001f600.", hint="Search.", value=float("nan"), item=object)
 
+    @app.get("/unreadable")
+    def unreadable() -> None:
+        Page[int].model_validate({"items": ["row of the database"]})
+
     @app.get("/typed/{number}")
     def typed(number: int) -> int:
         return number
@@ -93,6 +98,12 @@ def test_a_bug_shows_a_number_and_nothing_else(client: AsgiClient, caplog: pytes
     assert "secret_table" not in answer.text
     assert document["logId"] in caplog.text
     assert "hunter2" in caplog.text
+
+
+def test_a_stored_row_that_cannot_be_read_is_no_fault_of_the_caller(client: AsgiClient) -> None:
+    answer = client.get("/unreadable")
+    problem(answer, 500, "catalog-error")
+    assert "row of the database" not in answer.text
 
 
 def test_a_database_that_is_away_is_unavailable(client: AsgiClient, caplog: pytest.LogCaptureFixture) -> None:
