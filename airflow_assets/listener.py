@@ -12,6 +12,10 @@ from typing import Any
 
 from airflow.listeners import hookimpl
 
+# Here and not in the hook, so that a process that starts tasks by a fork has it already. It is all stdlib.
+from airflow_assets.config import enabled
+from airflow_assets.recording.wrapper import attach
+
 log = logging.getLogger(__name__)
 
 
@@ -22,11 +26,7 @@ def on_task_instance_running(previous_state: Any, task_instance: Any) -> None:  
     if task is None:
         return
     try:
-        from airflow_assets.config import enabled
-
         if enabled():
-            from airflow_assets.recording.wrapper import attach
-
             attach(task_instance)
     except Exception:
         log.exception("What this task reads and writes will not be recorded in the asset catalogue.")

@@ -111,15 +111,20 @@ def _elsewhere(names: list[str]) -> dict[str, tuple[str, str]]:
     """Return the URI that other files give to a name, and where; the newest if there are several."""
     from airflow_assets.kept import Kept
 
-    kept = Kept(["native_uris", names])
+    kept, outage = Kept(["native_uris", names]), Kept("native_uris outage")
     found = kept.get(FRESH_SECONDS)
+    # One file finds out that the API is down; the time-outs of all would stall the Dag processor.
+    if found is None and outage.get(FRESH_SECONDS):
+        found = kept.get() or {}
     if found is None:
         try:
             found = _asked(names)
         except Exception as error:  # noqa: BLE001 - a Dag file must parse whatever has happened to the catalogue
             log.warning("The URIs of assets are taken as they were known before: %s", error)
+            outage.keep(True)
             found = kept.get() or {}
-        kept.keep(found)
+        else:
+            kept.keep(found)
     return {name: (uri, place) for name, (uri, place) in found.items()}
 
 

@@ -23,7 +23,7 @@ from airflow_assets.catalog.engine import db_now, read, retrying, utc_now, write
 from airflow_assets.catalog.workspace import Workspace
 from airflow_assets.exceptions import AssetCatalogError
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
-from airflow_assets.schemas.declared import EVENT_GROUP, Declared, from_native
+from airflow_assets.schemas.declared import EVENT_GROUP, Declared, from_native, is_template
 from airflow_assets.schemas.lineage import TaskRun
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Follower:
             self._floor = retrying(self._begin)
         with read(self._engine) as conn, orm(conn) as session:
             rows = list(session.execute(_not_taken(self._floor)))
-            silent = [row.id for row in rows if row.group in (None, EVENT_GROUP) or _is_recorded(conn, row)]
+            silent = [row.id for row in rows if _names_no_asset(row) or _is_recorded(conn, row)]
         if silent:
             retrying(lambda: self._claim(silent))
         skipped = set(silent)
@@ -173,6 +173,13 @@ def _declared(row: Any) -> Declared:
     return known.with_metadata(
         {key: value for key, value in (row.extra or {}).items() if key not in _INTERNAL}
     )
+
+
+def _names_no_asset(row: Any) -> bool:
+    """Whether it is gone, one of our markers, or a declaration whose id only its task can render."""
+    if row.group in (None, EVENT_GROUP):
+        return True
+    return is_template(from_native(row.name, row.uri, row.group, row.asset_extra).id)
 
 
 def _is_recorded(conn: Connection, row: Any) -> bool:

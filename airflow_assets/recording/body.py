@@ -4,49 +4,52 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets import config
 from airflow_assets.recording.emitting import Collector, collecting
-from airflow_assets.recording.script_lines import ScriptLines, reading
-from airflow_assets.recording.settings import Settings, settings_of
+from airflow_assets.recording.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from airflow_assets.recording.script_lines import ScriptLines
+    from airflow_assets.schemas.lineage import Bundle
 
 log = logging.getLogger(__name__)
 _TRUE = ("1", "on", "t", "true", "y", "yes")
 
 
-@dataclass
 class TaskBody:
-    """A running task as the recorder sees it."""
+    """A running task as the recorder sees it.
 
-    ti: Any
-    settings: Settings
-    inlets: list[Any]
-    outlets: list[Any]
-    collector: Collector = field(default_factory=Collector)
-    script: ScriptLines = field(default_factory=ScriptLines)
+    :param ti: Airflow's ``RuntimeTaskInstance``. Inlets and outlets are those of the Dag file.
+    """
 
-    @classmethod
-    def of(cls, ti: Any) -> TaskBody:
-        """Return the task that a task instance is about to run."""
-        task = ti.task
-        return cls(ti, settings_of(task), list(task.inlets), list(task.outlets))
+    def __init__(self, ti: Any) -> None:
+        self.ti = ti
+        self.task = ti.task
+        self.inlets = list(self.task.inlets)
+        self.outlets = list(self.task.outlets)
+        self.settings = settings_of(self.task)
+        self.collector = Collector()
+        self._script: ScriptLines | None = None
 
     @property
-    def task(self) -> Any:
-        """The operator."""
-        return self.ti.task
+    def bundles(self) -> list[Bundle]:
+        """What the body emitted and what its script printed, so far."""
+        return [*self.collector.bundles, *(self._script.bundles if self._script else ())]
+
+    @property
+    def problems(self) -> list[str]:
+        """Lines of the script that could not be understood."""
+        return self._script.problems if self._script else []
 
     def has_something(self) -> bool:
         """Tell whether there is anything to record, or to complain about."""
         return bool(
-            self.collector.bundles
-            or self.script.bundles
-            or self.script.problems
+            self.bundles
+            or self.problems
             or self.inlets
             or self.outlets
             or self.settings.inputs is not None
@@ -58,16 +61,23 @@ class TaskBody:
         stack = ExitStack()
         stack.enter_context(collecting(self.collector))
         try:
-            if self._reads_script(context) and not stack.enter_context(reading(self.task, self.script.read)):
-                log.info(
-                    "enable_auto is on, but the output of %s is not read for asset lines (that of "
-                    "BashOperator, @task.bash, PythonVirtualenvOperator and ExternalPythonOperator is). "
-                    "Call airflow_assets.emit() instead.",
-                    type(self.task).__name__,
-                )
+            if self._reads_script(context):
+                self._listen(stack)
         except Exception:
             log.exception("The output of this task is not read for asset lines.")
         return stack
+
+    def _listen(self, stack: ExitStack) -> None:
+        from airflow_assets.recording.script_lines import ScriptLines, reading
+
+        self._script = ScriptLines()
+        if not stack.enter_context(reading(self.task, self._script.read)):
+            log.info(
+                "enable_auto is on, but the output of %s is not read for asset lines (that of BashOperator, "
+                "@task.bash, PythonVirtualenvOperator and ExternalPythonOperator is). "
+                "Call airflow_assets.emit() instead.",
+                type(self.task).__name__,
+            )
 
     def _reads_script(self, context: Mapping[str, Any]) -> bool:
         given = self.settings.enable_auto

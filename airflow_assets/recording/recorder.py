@@ -87,10 +87,9 @@ class _Attempt:
 
     def send(self, made: Rendered, *, note: bool = False) -> list[str]:
         """Send the record and return what is missing in the catalogue now."""
-        script = self._body.script
-        bundles = [made.bundle, *self._body.collector.bundles, *script.bundles]
+        bundles = [made.bundle, *self._body.bundles]
         bundles = [bundle for bundle in bundles if bundle.inputs or bundle.outputs]
-        warnings = [*made.problems, *script.problems]
+        warnings = [*made.problems, *self._body.problems]
         if not bundles and not warnings:
             return []
         return warnings + self._call(bundles, warnings, note=note)

@@ -26,7 +26,7 @@ CARRIED = "airflow_assets_emitted"
 def attach(ti: Any) -> None:
     """Wrap the body of the operator that a task instance is about to run."""
     task = ti.task
-    around = _Around(TaskBody.of(ti))
+    around = _Around(TaskBody(ti))
     task.execute = around.wrapped(task.execute)
     task.resume_execution = around.wrapped(task.resume_execution)
     if task.outlets:
@@ -109,7 +109,7 @@ class _Around:
 
     def _pack(self, error: BaseException) -> None:
         """Carry what was emitted so far into the process that resumes the task."""
-        emitted = [*self._body.collector.bundles, *self._body.script.bundles]
+        emitted = self._body.bundles
         if emitted and hasattr(error, "kwargs"):
             carried = [bundle.to_json() for bundle in emitted]
             error.kwargs = {**(error.kwargs or {}), CARRIED: carried}

@@ -60,8 +60,9 @@ def lineage(airflow: AirflowProcess, run_id: str) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def ended(airflow: AirflowProcess) -> Ended:
     airflow.write_dag("endings.py", (DAGS / "endings.py").read_text())
-    for dag_id in ("other", "uri_owner", "endings"):
+    for dag_id in ("other", "uri_owner", "endings", "several", "single"):
         airflow.unpause(dag_id)
+    of_asset = {dag_id: airflow.trigger_dag(dag_id)["dag_run_id"] for dag_id in ("several", "single")}
     run_id = airflow.trigger_dag("endings")["dag_run_id"]
     airflow.wait_for_run("endings", run_id, "failed", timeout=600)
     _clear(airflow, run_id, "cleared")
@@ -72,9 +73,11 @@ def ended(airflow: AirflowProcess) -> Ended:
 
     def followed() -> bool:
         states = {(event["task"]["taskId"], event["state"]) for event in lineage(airflow, run_id)}
-        wanted = {("empty", "success"), ("in_triggerer", "success"), ("failing_post", "failed")}
+        wanted = {("in_triggerer", "success"), ("failing_post", "failed")}
         return states >= {*wanted, ("by_hand", "success")}
 
+    for dag_id, its_run in of_asset.items():
+        airflow.wait_for_run(dag_id, its_run)
     airflow.wait_until(followed, FOLLOWED_WITHIN, "the reconciler to record what the wrapper cannot see")
     states = {
         (ti["task_id"], ti["map_index"]): ti["state"] for ti in airflow.task_instances("endings", run_id)
@@ -89,7 +92,7 @@ def _clear(airflow: AirflowProcess, run_id: str, task_id: str) -> None:
 
 BY_THE_TASK = (
     "taskflow", "branch", "short_circuit", "trigger", "waiting_trigger", "make", "unmake", "deferring", "sensor",
-    "own_post", "cleared", "warned",
+    "own_post", "cleared", "warned", "empty",
 )  # fmt: skip
 
 
@@ -101,7 +104,7 @@ def test_the_task_itself_has_recorded_it(ended: Ended, task_id: str) -> None:
     assert asset["metadata"] == {"owner": "data", "by": by}
 
 
-@pytest.mark.parametrize("task_id", [*BY_THE_TASK, "plain", "empty", "in_triggerer"])
+@pytest.mark.parametrize("task_id", [*BY_THE_TASK, "plain", "in_triggerer"])
 def test_what_ended_well_is_in_the_catalogue(ended: Ended, task_id: str) -> None:
     assert ended.states[task_id, -1] == "success", ended.log(task_id)
     event = ended.of(task_id)[0]
@@ -112,7 +115,7 @@ def test_what_ended_well_is_in_the_catalogue(ended: Ended, task_id: str) -> None
     assert (asset["type"], asset["namespace"]) == ("airflow_assets.types.Table", "endings")
 
 
-@pytest.mark.parametrize("task_id", ["empty", "in_triggerer", "by_hand"])
+@pytest.mark.parametrize("task_id", ["in_triggerer", "by_hand"])
 def test_what_no_wrapper_sees_is_recorded_without_what_only_the_task_could_render(
     ended: Ended, task_id: str
 ) -> None:
@@ -257,3 +260,14 @@ def test_a_malformed_declaration_fails_at_once_whatever_the_behaviour(ended: End
 
 def test_marked_by_hand(ended: Ended) -> None:
     assert ended.one("by_hand")["state"] == "success"
+
+
+def test_airflows_own_asset_decorators(ended: Ended) -> None:
+    several = ended.asset("out.several")
+    assert several is not None
+    assert several["metadata"] == {"owner": "data", "by": "several"}
+    assert ended.asset("several_native") is not None
+    query = {"dagId": "single", "limit": 10}
+    (event,) = ended.airflow.api("GET", f"{CATALOG}/lineage", params=query)["items"]
+    assert [source["id"] for source in event["inputs"]] == ["by_name"]
+    assert [target["id"] for target in event["outputs"]] == ["single"]

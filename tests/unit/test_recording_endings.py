@@ -26,7 +26,7 @@ from airflow.sdk.exceptions import (
     TaskDeferred,
 )
 
-from airflow_assets import configure, emit
+from airflow_assets import configure, emit, listener
 from airflow_assets.exceptions import AssetCatalogError, AssetLocked, CatalogUnavailable, InvalidRequest
 from airflow_assets.listener import on_task_instance_running
 from airflow_assets.recording import wrapper
@@ -469,7 +469,7 @@ def test_the_hook_in_the_api_server_does_nothing() -> None:
 def test_whatever_is_broken_in_us_the_body_runs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(wrapper, "attach", lambda ti: 1 / 0)
+    monkeypatch.setattr(listener, "attach", lambda ti: 1 / 0)
     _, result = run_task(task(lambda: 42))
     assert result == 42
     assert "will not be recorded" in caplog.text

@@ -17,7 +17,7 @@ from airflow.providers.standard.operators.python import (
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.providers.standard.sensors.python import PythonSensor
 from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
-from airflow.sdk import DAG, Asset, AssetAlias, BaseOperator, task, task_group
+from airflow.sdk import DAG, Asset, AssetAlias, BaseOperator, asset, task, task_group
 from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_assets import configure, emit
@@ -83,6 +83,15 @@ with DAG("other", schedule=None):
 
 with DAG("uri_owner", schedule=None):
     EmptyOperator(task_id="defines", inlets=[Asset("by_uri", "s3://bucket/by_uri"), Asset("by_name")])
+
+
+@asset.multi(schedule=None, outlets=[out("several"), Asset("several_native")])
+def several() -> None: ...
+
+
+@asset(schedule=None)
+def single(by_name: Asset) -> None: ...
+
 
 with DAG("endings", schedule=None, is_paused_upon_creation=False) as dag:
     plain = PythonOperator(
