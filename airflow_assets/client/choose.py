@@ -80,6 +80,8 @@ def may_use_database() -> bool:
     # Airflow sets this in every task, trigger and parsing child: a look that spares the bridge's import.
     if os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "").startswith(_BLOCKED):
         return False
+    # In a plain script nothing has set up Airflow yet; importing it does.
+    import airflow  # noqa: F401
     from airflow_assets.airflow_bridge.context import may_use_orm
 
     return bool(may_use_orm())
