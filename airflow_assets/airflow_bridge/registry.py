@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 REFRESH_EVERY = 0.9
 KEEP_GONE = timedelta(hours=1)
 """How long a Dag that is gone keeps its position: a broken deployment loses no events."""
-_GONE = "gone_since"
+GONE = "gone_since"
+"""Marks the position of a Dag that follows nothing any more."""
 
 
 class Registry:
@@ -112,7 +113,7 @@ class Registry:
 
     def _has_news(self, dags: dict[str, SubscribedDag], stored: dict[str, Position]) -> bool:
         gone = any(
-            (dag_id in dags) == (_GONE in position.state) or _is_over(position)
+            (dag_id in dags) == (GONE in position.state) or _is_over(position)
             for dag_id, position in stored.items()
         )
         return gone or not dags.keys() <= stored.keys()
@@ -137,17 +138,17 @@ class Registry:
 
 def _mark(position: Position, subscribed: bool, now: datetime) -> Position | None:
     """Note since when a Dag is gone; None when that is too long ago."""
-    gone = position.state.get(_GONE)
+    gone = position.state.get(GONE)
     if subscribed:
-        rest = {name: value for name, value in position.state.items() if name != _GONE}
+        rest = {name: value for name, value in position.state.items() if name != GONE}
         return Position(position.seq, rest) if gone else position
     if gone is None:
-        return Position(position.seq, {**position.state, _GONE: iso(now)})
+        return Position(position.seq, {**position.state, GONE: iso(now)})
     return None if _since(gone) <= now - KEEP_GONE else position
 
 
 def _is_over(position: Position) -> bool:
-    gone = position.state.get(_GONE)
+    gone = position.state.get(GONE)
     return gone is not None and _since(gone) <= datetime.now(_since(gone).tzinfo) - KEEP_GONE
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from airflow_assets.airflow_bridge import positions
+from airflow_assets.airflow_bridge.payload import RUN_ID_PREFIX
+from airflow_assets.airflow_bridge.registry import GONE
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import read, utc_now
 from airflow_assets.catalog.log import last_seq
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_000
 """Dags that are listed one by one; what lies beyond is left out, the largest come first."""
-RUN_PREFIX = "asset_event__"
-_GONE = "gone_since"
-"""The mark that the registry leaves at a Dag which follows nothing any more."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _unread(conn: Connection, end: int) -> dict[str, int]:
     behind = [
         (end - position.seq, dag_id)
         for dag_id, position in positions.read_positions(conn).items()
-        if _GONE not in position.state
+        if GONE not in position.state
     ]
     return {dag_id: max(0, count) for count, dag_id in sorted(behind, reverse=True)[:MAX_ROWS]}
 
@@ -104,7 +103,7 @@ def _pending(conn: Connection) -> dict[str, int]:
     count = func.count().label("pending")
     rows = conn.execute(
         select(DagRun.dag_id, count)
-        .where(DagRun.state == "queued", DagRun.run_id.startswith(RUN_PREFIX, autoescape=True))
+        .where(DagRun.state == "queued", DagRun.run_id.startswith(RUN_ID_PREFIX, autoescape=True))
         .group_by(DagRun.dag_id)
         .order_by(count.desc(), DagRun.dag_id)
         .limit(MAX_ROWS)
