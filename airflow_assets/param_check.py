@@ -78,11 +78,10 @@ def _runs_a_task() -> bool:
     """Whether params are being resolved for a run, and not for the parsing of a Dag file."""
     import sys
 
-    from airflow.sdk import get_parsing_context
+    from airflow_assets.client.identity import in_task_process, parsed_module
 
-    from airflow_assets.client.identity import in_task_process
-
-    if get_parsing_context().dag_id is not None:
+    # A task's process parses the Dag file too, and a Dag's constructor resolves the defaults of its params.
+    if parsed_module() is not None:
         return False
     if in_task_process():
         return True

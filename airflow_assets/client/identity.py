@@ -84,7 +84,7 @@ def current_claims() -> Claims:
     if bound.get("ti_id"):
         return _claims_of_starting_task(bound)
     if _is_supervised():
-        return Claims(sub=f"parse:{_dag_file()}")
+        return Claims(sub=f"parse:{parsed_module() or 'unknown'}")
     raise NotAuthenticated(
         "The managed credentials are for tasks, triggers and Dag files; this process is none of them.",
         hint="Log in: give a token, or username and password, as arguments or in an Airflow connection.",
@@ -149,8 +149,10 @@ def _is_supervised() -> bool:
     return getattr(runner, "SUPERVISOR_COMMS", None) is not None
 
 
-def _dag_file() -> str:
-    """Name the Dag file being parsed; Airflow does not tell the parsing child's code its bundle."""
+def parsed_module() -> str | None:
+    """Return the name of the module as which a Dag file is being imported here; None if none is.
+
+    Airflow does not tell the code that it parses the name of its bundle.
+    """
     contexts = sys.modules.get("airflow.sdk.definitions._internal.contextmanager")
-    module = getattr(getattr(contexts, "DagContext", None), "current_autoregister_module_name", None)
-    return str(module or "unknown")
+    return getattr(getattr(contexts, "DagContext", None), "current_autoregister_module_name", None)

@@ -145,6 +145,19 @@ def test_in_a_run_the_error_names_what_is_not_there(catalog, in_a_run, value, wo
         AssetParam([], multiple=True, type="T").resolve(value)
 
 
+def test_the_process_of_a_task_checks_after_the_parsing_of_its_file(catalog, monkeypatch) -> None:
+    from airflow.sdk.definitions._internal.contextmanager import DagContext
+    from structlog.contextvars import bound_contextvars
+
+    with bound_contextvars(ti_id="x"):
+        monkeypatch.setattr(DagContext, "current_autoregister_module_name", "my_dags")
+        param = AssetParam("not-there", type="T")
+        assert param.resolve() == "not-there"
+        monkeypatch.setattr(DagContext, "current_autoregister_module_name", None)
+        with pytest.raises(ParamValidationError, match="'not-there'"):
+            param.resolve()
+
+
 def test_outside_of_runs_nothing_is_checked(catalog) -> None:
     assert AssetParam(None, type="T").resolve("not-there") == "not-there"
 
