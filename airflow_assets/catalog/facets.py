@@ -54,7 +54,7 @@ def facets(conn: Connection, caller: Caller, query: FacetQuery) -> FacetResult:
 
 
 class _Matching:
-    """The assets to count, as FROM and WHERE."""
+    """The assets to count, as a WHERE."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -63,10 +63,6 @@ class _Matching:
             found = scan(listing, Order(Sort.ID), None, MAX_TOTAL, bound=MAX_TOTAL)
             self.pks = [row.pk for row in found.matches]
             self._cut = found.resume_after is not None
-
-    @property
-    def source(self) -> FromClause:
-        return self.listing.source if self.pks is None else asset
 
     def where(self) -> list[ColumnElement[bool]]:
         if self.pks is None:
@@ -77,9 +73,7 @@ class _Matching:
         """The number of assets up to 10,000, and whether there are more."""
         if self.pks is not None:
             return len(self.pks), self._cut
-        some = (
-            select(asset.c.pk).select_from(self.source).where(*self.where()).limit(MAX_TOTAL + 1).subquery()
-        )
+        some = select(asset.c.pk).where(*self.where()).limit(MAX_TOTAL + 1).subquery()
         count = self.listing.conn.execute(select(func.count()).select_from(some)).scalar_one()
         return min(count, MAX_TOTAL), count > MAX_TOTAL
 
@@ -111,7 +105,7 @@ class _Counted:
 
 
 def _count(matching: _Matching, name: str, top: int) -> _Counted:
-    value, source = _facet_source(matching, name)
+    value, source = _facet_source(name)
     count, example = func.count(), func.min(asset.c.pk)
     groups: Select[Any, Any, Any, Any] = (
         select(
@@ -131,9 +125,9 @@ def _count(matching: _Matching, name: str, top: int) -> _Counted:
     return _Counted(name, rows[:top], missing)
 
 
-def _facet_source(matching: _Matching, name: str) -> tuple[ColumnElement[Any], FromClause]:
+def _facet_source(name: str) -> tuple[ColumnElement[Any], FromClause]:
     if name in _COLUMNS:
-        return _COLUMNS[name], matching.source
+        return _COLUMNS[name], asset
     key = name.removeprefix(_METADATA)
     if key == name or is_sensitive(key):
         raise InvalidQuery(
@@ -144,7 +138,7 @@ def _facet_source(matching: _Matching, name: str) -> tuple[ColumnElement[Any], F
         )
     MetadataCondition(field=key, type=Operator.EXISTS)  # a key that can be asked for
     row = value_row("facet")
-    joined = matching.source.outerjoin(row, and_(row.c.asset_pk == asset.c.pk, row.c.field == literal(key)))
+    joined = asset.outerjoin(row, and_(row.c.asset_pk == asset.c.pk, row.c.field == literal(key)))
     return row.c.value_hash, joined
 
 

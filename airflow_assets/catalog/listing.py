@@ -87,24 +87,22 @@ class Listing:
         self.regexes = [c for c in query.metadata_query if c.type is Operator.REGEX]
 
     @cached_property
-    def source(self) -> FromClause:
-        """The table ``asset``, narrowed to ``ids`` if the filter names any."""
-        ids = self.query.ids
-        if ids is None:
-            return asset
+    def _named(self) -> list[int]:
+        """The row numbers of the assets that ``ids`` name; looked up first: no plan can walk all others."""
+        ids = self.query.ids or []
         at_most("ids", ids, MAX_LIST)
         keys = [identity(self.caller.tenant, wanted) for wanted in ids]
-        named = select(asset.c.pk).where(asset.c.asset_key.in_(keys))
-        named_now = named.union(select(alias.c.asset_pk).where(alias.c.alias_key.in_(keys))).subquery()
-        return asset.join(named_now, named_now.c.pk == asset.c.pk)
+        now = select(asset.c.pk).where(asset.c.asset_key.in_(keys))
+        before = select(alias.c.asset_pk).where(alias.c.alias_key.in_(keys))
+        return sorted(set(self.conn.scalars(now.union_all(before))))
 
     def conditions(
         self, *, but: MetadataCondition | None = None, pk: ColumnElement[Any] = asset.c.pk
     ) -> list[ColumnElement[bool]]:
-        """Return the WHERE on :attr:`source`, apart from ``deleted``, REGEX and one metadata condition."""
+        """Return the WHERE on ``asset``, apart from ``deleted``, REGEX and one metadata condition."""
         rest = [c for c in self.query.metadata_query if c is not but and c.type is not Operator.REGEX]
         return [
-            asset.c.tenant == self.caller.tenant,
+            self._of_tenant(),
             visible(asset.c.namespace, self.caller),
             *self._attributes(),
             *self._times(),
@@ -115,9 +113,15 @@ class Listing:
         """Return the WHERE that leaves deleted assets out, unless the filter wants them."""
         return true() if self.query.include_deleted else asset.c.deleted == false()
 
+    def _of_tenant(self) -> ColumnElement[bool]:
+        # What ids name is the tenant's, and without this condition SQLite looks only that up.
+        return asset.c.tenant == self.caller.tenant if self.query.ids is None else true()
+
     def _attributes(self) -> list[ColumnElement[bool]]:
         query = self.query
         found: list[ColumnElement[bool]] = []
+        if query.ids is not None:
+            found.append(asset.c.pk.in_(self._named))
         if query.types is not None:
             at_most("types", query.types, MAX_LIST)
             found.append(asset.c.type.in_(query.types) if query.types else false())
@@ -173,7 +177,7 @@ class Listing:
             driver = metadata_sql.choose_driver(self.conn, self.query.metadata_query)
         in_order = driver is not None and driver.ordered and order.by == "id"
         if driver is None or not (driver.few or in_order):
-            return _Start(self.source, self.conditions(), (order.column, asset.c.pk), self._index(order))
+            return _Start(asset, self.conditions(), (order.column, asset.c.pk), self._index(order))
         rows = metadata_sql.rows_that_fit(self.dialect, driver.condition, in_order=not driver.few)
         row = rows.offset(0).subquery() if driver.few else rows.subquery()  # OFFSET: look these up first
         sort = (row.c.id_sort, row.c.asset_pk) if in_order else (order.column, asset.c.pk)
