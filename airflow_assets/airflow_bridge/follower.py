@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import logging
 import time
+import unicodedata
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +23,22 @@ from airflow_assets.airflow_bridge.declared_runs import STATES, Declarations, En
 from airflow_assets.catalog import assets, record, tables
 from airflow_assets.catalog.engine import db_now, read, retrying, utc_now, write
 from airflow_assets.catalog.workspace import Workspace
-from airflow_assets.exceptions import AssetCatalogError
+from airflow_assets.exceptions import InvalidRequest, NotPermitted
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.declared import EVENT_GROUP, Declared, from_native, is_template
 from airflow_assets.schemas.lineage import TaskRun
+from airflow_assets.schemas.masking import scrub_uri
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from sqlalchemy import Connection, Engine
     from sqlalchemy.orm import Session
 
 log = logging.getLogger(__name__)
 WINDOW = timedelta(minutes=15)
 PAGE = 500
+BATCH = 50
 _KIND, _NAME = "follower", "asset_event"
 _FLOOR_EVERY = 60.0
 _INTERNAL = frozenset({"from_rest_api", "from_trigger"})
@@ -64,10 +70,13 @@ class Follower:
             silent = [row.id for row in rows if _names_no_asset(row) or _is_recorded(conn, row)]
         if silent:
             retrying(lambda: self._claim(silent))
-        skipped = set(silent)
-        for row in rows:
-            if row.id not in skipped:
-                self._take(row)
+        left = [row for row in rows if row.id not in set(silent)]
+        of_tasks = [row for row in left if row.source_task_id is not None]
+        others = [row for row in left if row.source_task_id is None]
+        for start in range(0, len(others), BATCH):
+            self._in_turn(self._upsert, others[start : start + BATCH])
+        for row in of_tasks:
+            self._in_turn(self._record, [row])
         if time.monotonic() - self._floor_moved >= _FLOOR_EVERY:
             self._floor = retrying(self._move_floor)
         return len(rows) == PAGE
@@ -108,33 +117,51 @@ class Follower:
         with write(self._engine) as conn:
             _claim(conn, ids)
 
-    def _take(self, row: Any) -> None:
+    def _in_turn(self, take: Callable[[Connection, list[Any]], None], rows: list[Any]) -> None:
+        """Claim events and take them over, in one transaction."""
+
+        def work() -> None:
+            with write(self._engine) as conn:
+                _claim(conn, [row.id for row in rows])
+                take(conn, rows)
+
         began = time.monotonic()
-        try:
-            retrying(lambda: self._take_over(row))
-        except (AssetCatalogError, ValueError) as error:
-            if getattr(error, "status", 422) >= 500:
-                raise
-            log.warning("Airflow's event %d of asset %r is not taken over: %s", row.id, row.name, error)
-            retrying(lambda: self._claim([row.id]))
-        else:
-            announce_commit()
+        retrying(work)
+        announce_commit()
         give_way(self._engine, time.monotonic() - began)
 
-    def _take_over(self, row: Any) -> None:
-        with write(self._engine) as conn:
-            _claim(conn, [row.id])
-            declared = _declared(row)
-            with orm(conn) as session:
-                ended = _source_try(session, row)
-                made = self._declarations.record(session, ended, [declared]) if ended else None
-            if ended and made:
-                result = record.record_task_run(conn, ended.caller, made)
-                if not result.duplicate:
+    def _upsert(self, conn: Connection, rows: list[Any]) -> None:
+        """Store the assets of events, one event of the catalogue for each; what breaks a rule is left out."""
+        made = []
+        for row in rows:
+            with _left_out(row):
+                made.append((row, as_output(_declared(row))))
+        space = Workspace(conn, _caller(rows[0]), [output.id for _, output in made])
+        for row, output in made:
+            with _left_out(row):
+                assets.upsert(space, output)
+        space.write()
+
+    def _record(self, conn: Connection, rows: list[Any]) -> None:
+        """Store the record of the task that caused an event; just the asset if the task has a record."""
+        (row,) = rows
+        with orm(conn) as session:
+            ended = _source_try(session, row)
+            made = self._declarations.record(session, ended, [_declared(row)]) if ended else None
+        if ended is not None and made is not None:
+            with _left_out(row):
+                if not record.record_task_run(conn, ended.caller, made).duplicate:
                     return
-            space = Workspace(conn, _caller(row), [declared.id])
-            assets.upsert(space, as_output(declared))
-            space.write()
+        self._upsert(conn, rows)
+
+
+@contextmanager
+def _left_out(row: Any) -> Iterator[None]:
+    """Log and leave out what breaks a rule of the catalogue; nothing has been written for it."""
+    try:
+        yield
+    except (InvalidRequest, NotPermitted, ValueError) as error:
+        log.warning("Airflow's event %d of asset %r is not taken over: %s", row.id, row.name, error)
 
 
 def _claim(conn: Connection, ids: list[int]) -> None:
@@ -195,7 +222,7 @@ def _is_recorded(conn: Connection, row: Any) -> bool:
             lineage.map_index == _map_index(row),
         )
     ).scalars()
-    asset_id = _declared(row).id
+    asset_id = unicodedata.normalize("NFC", scrub_uri(_declared(row).id))
     return any(output["id"] == asset_id for text in outputs for output in json.loads(text))
 
 
