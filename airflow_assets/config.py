@@ -75,8 +75,8 @@ OPTIONS = {
             "string",
             "",
             "Where ListAssetsOperator writes its results with fetch_type STORE: a path or URL that "
-            "ObjectStoragePath opens, which tasks on other hosts can read too. Empty: a folder below AIRFLOW_HOME "
-            "of the worker.",
+            "ObjectStoragePath opens, which tasks on other hosts can read too. Empty: a folder below "
+            "AIRFLOW_HOME of the worker.",
             "s3://aws_default@bucket/airflow_assets",
         ),
         Option(
