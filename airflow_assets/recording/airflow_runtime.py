@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,9 @@ from airflow_assets.schemas.declared import Declared, from_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+log = logging.getLogger(__name__)
 
 
 class Ending(Enum):
@@ -57,10 +61,13 @@ def retries(ti: Any, error: BaseException | None) -> bool:
 
 def count_problem(ti: Any, behavior: str) -> None:
     """Count one problem in Airflow's metric ``airflow_assets.record_problems``."""
-    from airflow.sdk.observability import stats
+    try:
+        from airflow.sdk.observability import stats
 
-    tags = {"dag_id": ti.dag_id, "task_id": ti.task_id, "behavior": behavior}
-    stats.incr("airflow_assets.record_problems", tags=tags)
+        tags = {"dag_id": ti.dag_id, "task_id": ti.task_id, "behavior": behavior}
+        stats.incr("airflow_assets.record_problems", tags=tags)
+    except Exception:
+        log.debug("The problem was not counted.", exc_info=True)
 
 
 def referred(ref: Any) -> Declared | None:

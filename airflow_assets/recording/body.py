@@ -87,7 +87,7 @@ class TaskBody:
             from airflow_assets.recording.rendering import Renderer, RenderingFailed
 
             try:
-                given = Renderer(self.task, context, None).text(given, "enable_auto")
+                given = Renderer(self.task, context).text(given, "enable_auto")
             except RenderingFailed as error:
                 log.warning("%s Asset lines are not read.", error)
                 return False

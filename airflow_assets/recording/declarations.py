@@ -45,7 +45,9 @@ def rendered(body: TaskBody, context: Mapping[str, Any], result: Any, *, ended_w
 
     :raises MalformedDeclaration: a declaration breaks a rule; names its path, as ``outlets[0].id``.
     """
-    made = _Collected(Renderer(body.task, context, result), ended_well=ended_well)
+    # Without a good end there is no result: what would be rendered with one is left out.
+    scope = {**context, "result": result, "return_value": result} if ended_well else context
+    made = _Collected(Renderer(body.task, scope), ended_well=ended_well)
     events, settings = context.get("outlet_events"), body.settings
     try:
         read = made.all(ref_at, made.inlets(body.inlets), made.configured("inputs", settings.inputs))

@@ -13,7 +13,7 @@ from airflow_assets.exceptions import AssetCatalogError
 from airflow_assets.recording import airflow_runtime
 from airflow_assets.recording.airflow_runtime import Ending
 from airflow_assets.recording.declarations import MalformedDeclaration, Rendered, rendered
-from airflow_assets.recording.rendering import Renderer, RenderingFailed
+from airflow_assets.recording.rendering import Renderer
 from airflow_assets.recording.settings import FailureBehavior, behavior
 from airflow_assets.schemas.lineage import Bundle, StateCorrection, TaskRun, TaskRunRecord, TaskState
 
@@ -179,8 +179,8 @@ def behavior_of(body: TaskBody, context: Mapping[str, Any]) -> FailureBehavior:
     try:
         if given is None:
             return FailureBehavior(config.asset_failure_behavior())
-        return behavior(Renderer(body.task, context, None).text(given, "asset_failure_behavior"))
-    except (ValueError, RenderingFailed) as error:
+        return behavior(Renderer(body.task, context).text(given, "asset_failure_behavior"))
+    except Exception as error:  # noqa: BLE001 - a template, or an option with a value that is none
         log.warning("%s It counts as WARN.", error)
         return FailureBehavior.WARN
 

@@ -24,13 +24,12 @@ class Renderer:
     """Renders as the task does: with its Dag's macros, filters and rule for undefined names.
 
     :param task: the running operator.
-    :param context: its context; ``result`` and ``return_value`` are added.
-    :param result: what the body returned; None if it ended otherwise.
+    :param scope: its context, and what else templates may name.
     """
 
-    def __init__(self, task: Any, context: Mapping[str, Any], result: Any) -> None:
+    def __init__(self, task: Any, scope: Mapping[str, Any]) -> None:
         self._task = task
-        self._scope = {**context, "result": result, "return_value": result}
+        self._scope = scope
         self._environment: Any = None
 
     def declared(self, declared: Declared, path: str) -> Declared:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_NOT_RECORDED = "What this task has read and written will not be recorded in the asset catalogue."
 CARRIED = "airflow_assets_emitted"
 """The argument in which a deferred task carries what it has emitted so far into its next process."""
 
@@ -80,12 +81,17 @@ class _Around:
         return result
 
     def _raised(self, error: BaseException, context: Mapping[str, Any]) -> None:
-        from airflow_assets.recording.airflow_runtime import Ending, ending_of
+        try:
+            from airflow_assets.recording.airflow_runtime import Ending, ending_of
 
-        ending = ending_of(error)
-        if ending is Ending.PAUSED:
-            self._pack(error)
-        elif self._body.has_something():
+            ending = ending_of(error)
+            if ending is Ending.PAUSED:
+                self._pack(error)
+                return
+        except Exception:  # the body's own error is the one that counts
+            log.exception(_NOT_RECORDED)
+            return
+        if self._body.has_something():
             self._record(context, ending.name, error=error)
 
     def _record(
@@ -96,11 +102,14 @@ class _Around:
         result: Any = None,
         error: BaseException | None = None,
     ) -> None:
-        from airflow.sdk.exceptions import AirflowException, AirflowFailException
+        try:
+            from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-        from airflow_assets.recording.airflow_runtime import Ending
-        from airflow_assets.recording.recorder import End, TaskFailedByAssets, record
-
+            from airflow_assets.recording.airflow_runtime import Ending
+            from airflow_assets.recording.recorder import End, TaskFailedByAssets, record
+        except Exception:  # a broken installation of ours is no reason to fail anybody's task
+            log.exception(_NOT_RECORDED)
+            return
         try:
             record(self._body, context, End(Ending[ending], result, error))
         except TaskFailedByAssets as failure:
@@ -116,7 +125,11 @@ class _Around:
 
     def _unpack(self, next_kwargs: dict[str, Any] | None) -> None:
         carried = (next_kwargs or {}).pop(CARRIED, None)
-        if carried:
+        if not carried:
+            return
+        try:
             from airflow_assets.schemas.lineage import Bundle
 
             self._body.collector.bundles.extend(Bundle.model_validate(each) for each in carried)
+        except Exception:  # written by another version of ours; the body goes on without
+            log.exception("What this task had emitted before it was deferred is lost.")

@@ -109,6 +109,16 @@ def test_a_bad_end_stays_the_bodys_own(catalog: ListeningCatalog, error: BaseExc
     assert caught.value is own
 
 
+def test_what_needs_a_result_is_left_out_where_there_is_none(catalog: ListeningCatalog) -> None:
+    made = task(
+        raising(ValueError("no")), outlets=[Table("part_{{ result }}"), Table("day_{{ ds }}"), TARGET]
+    )
+    with pytest.raises(ValueError, match="no"):
+        run_task(made)
+    assert [asset.id for asset in catalog.bundle.outputs] == ["day_2026-11-30", "orders"]
+    assert "outlets[0].id" in catalog.record.warnings[0]
+
+
 def test_a_malformed_declaration_does_not_fail_a_failed_task_again(catalog: ListeningCatalog) -> None:
     failing = configure(task(raising(ValueError("mine"))), outputs=[{"id": ""}])
     with pytest.raises(ValueError, match="mine"):
@@ -473,6 +483,43 @@ def test_whatever_is_broken_in_us_the_body_runs(
     _, result = run_task(task(lambda: 42))
     assert result == 42
     assert "will not be recorded" in caplog.text
+
+
+@pytest.mark.parametrize("module", ["recorder", "airflow_runtime", "declarations"])
+def test_a_broken_module_of_ours_costs_the_record_alone(
+    catalog: ListeningCatalog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, module: str
+) -> None:
+    for name in ("recorder", "airflow_runtime", "declarations"):
+        monkeypatch.delitem(sys.modules, f"airflow_assets.recording.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, f"airflow_assets.recording.{module}", None)
+    _, result = run_task(task(lambda: 42))
+    assert result == 42
+    own = ValueError("mine")
+    with pytest.raises(ValueError, match="mine") as caught:
+        run_task(task(raising(own)))
+    assert caught.value is own
+    assert catalog.records == []
+    assert "will not be recorded" in caplog.text
+
+
+def test_an_option_that_is_none_of_the_behaviours_counts_as_warn(
+    locked: ListeningCatalog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW__AIRFLOW_ASSETS__ASSET_FAILURE_BEHAVIOR", "EXPLODE")
+    _, result = run_task(task(lambda: 42))
+    assert result == 42
+    assert "counts as WARN" in caplog.text
+
+
+def test_a_problem_is_counted(locked: ListeningCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.sdk.observability import stats
+
+    counted: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(stats, "incr", lambda name, tags: counted.append((name, tags)))
+    run_task(task(lambda: 42))
+    assert counted == [
+        ("airflow_assets.record_problems", {"dag_id": "d", "task_id": "t", "behavior": "WARN"})
+    ]
 
 
 def test_disabled_means_untouched(monkeypatch: pytest.MonkeyPatch, catalog: ListeningCatalog) -> None:
