@@ -27,20 +27,29 @@ def offered_ids(asset_filter: dict[str, Any]) -> list[str]:
 
     if in_task_process():
         return []
+    from airflow_assets.in_time import in_time
     from airflow_assets.kept import Kept
 
     kept = Kept(["offered_ids", asset_filter])
     ids = kept.get(FRESH_SECONDS)
     if ids is not None:
         return list(ids)
+
+    def read() -> list[str]:
+        # Kept by the thread itself: an answer that comes too late for this parse serves the next.
+        found = _matching(asset_filter)
+        kept.keep(found)
+        return found
+
     try:
-        ids = _matching(asset_filter)
+        return in_time(read)
     except Exception as error:  # noqa: BLE001 - a Dag file must parse whatever has happened to the catalogue
         log.warning("AssetParam offers what it knew before, since the catalogue cannot be read: %s", error)
-        # Asked again in five minutes, not with every parse: the time-outs would stall the Dag processor.
+        # Asked again in five minutes, not with every parse: the attempts would stall the Dag processor.
         ids = kept.get() or []
-    kept.keep(ids)
-    return list(ids)
+        if not isinstance(error, TimeoutError):
+            kept.keep(ids)
+        return list(ids)
 
 
 def check_in_run(ids: list[str], asset_filter: dict[str, Any]) -> None:

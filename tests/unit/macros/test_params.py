@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from airflow_assets import kept, param_check
+from airflow_assets import in_time, kept, param_check
 from airflow_assets.client import get_client
 from airflow_assets.params import AssetParam
 from airflow_assets.schemas.assets import AssetInput
@@ -103,6 +104,30 @@ def test_an_unreachable_catalogue_gives_free_text_and_asks_again_later(monkeypat
         assert "examples" not in AssetParam(None).schema
     assert len(calls) == 1
     assert "the catalogue cannot be read: no way" in caplog.text
+
+
+def test_an_answer_that_comes_too_late_serves_the_next_parse(catalog, monkeypatch, caplog) -> None:
+    """The first connection that a Dag processor hands out may take longer than a parse."""
+    add("a")
+    answer, asked = threading.Event(), threading.Event()
+    real = catalog.query_assets
+
+    def late(*arguments):
+        answer.wait()
+        found = real(*arguments)
+        asked.set()
+        return found
+
+    monkeypatch.setattr(catalog, "query_assets", late)
+    monkeypatch.setattr(in_time.in_time, "__defaults__", (0.05,))
+    assert "examples" not in AssetParam(None).schema
+    assert "no answer within" in caplog.text
+    answer.set()
+    assert asked.wait(10)
+    deadline = time.monotonic() + 10
+    while "examples" not in AssetParam(None).schema:
+        assert time.monotonic() < deadline
+    assert AssetParam(None).schema["examples"] == ["a"]
 
 
 def test_a_list_known_before_outlives_an_outage(catalog, monkeypatch) -> None:
