@@ -13,7 +13,7 @@ from airflow_assets import catalog
 from airflow_assets.airflow_bridge.context import make_airflow_engine
 from airflow_assets.airflow_bridge.managed_connection import ensure_connection
 from airflow_assets.catalog import tables
-from airflow_assets.catalog.engine import write
+from airflow_assets.catalog.engine import retrying, write
 from airflow_assets.catalog.write_set import LOG
 
 if TYPE_CHECKING:
@@ -84,6 +84,11 @@ class AssetsDBManager(BaseDBManager):
 
 def _begin_sequence(engine: Engine) -> None:
     """Make the one row of the sequence; the log goes on where it is."""
-    with write(engine) as conn:
-        if conn.execute(select(tables.sequence.c.name).where(tables.sequence.c.name == LOG)).first() is None:
-            conn.execute(insert(tables.sequence).values(name=LOG, value=0))
+
+    def work() -> None:
+        with write(engine) as conn:
+            log_row = select(tables.sequence.c.name).where(tables.sequence.c.name == LOG)
+            if conn.execute(log_row).first() is None:
+                conn.execute(insert(tables.sequence).values(name=LOG, value=0))
+
+    retrying(work)

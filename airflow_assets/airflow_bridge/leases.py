@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import db_now, retrying, write
@@ -65,11 +64,8 @@ class Lease:
                 return True
             if conn.execute(select(_job.name).where(_job.name == self._name)).first() is not None:
                 return False
-            try:
-                conn.execute(
-                    insert(tables.job).values(name=self._name, owner=self._owner, expires=now + LIFETIME)
-                )
-            except IntegrityError:  # another process was faster; the transaction ends here
-                conn.rollback()
-                return False
+            # Lost to a process that was faster, this fails on the key, and the claim is made again.
+            conn.execute(
+                insert(tables.job).values(name=self._name, owner=self._owner, expires=now + LIFETIME)
+            )
             return True

@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 
 from airflow_assets.airflow_bridge.context import get_service, orm
 from airflow_assets.catalog.engine import db_now, read, retrying, write
@@ -61,10 +60,7 @@ def ensure_connection(engine: Engine) -> bool:
             _insert(conn, ManagedSecret.generate())
             return True
 
-    try:
-        made = retrying(make)
-    except IntegrityError:  # another process was faster
-        made = False
+    made = retrying(make)
     if made:
         log.info("Made the Airflow connection %s, with which tasks reach the asset catalogue.", CONN_ID)
         forget_secret()

@@ -512,3 +512,33 @@ def test_replay_starts_one_more_run_for_each_replay_id(db: AirflowDatabase, disp
     assert answers[0][0].run_id == f"asset_event__{event_id}__replay_r1"
     with pytest.raises(NotFound, match="does not follow"):
         db.service.replay_event(caller, Replay(event_id=event_id, replay_id="r3", dag_id="bystander"))
+
+
+def test_a_teams_dags_follow_only_their_team(
+    db: AirflowDatabase, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.models.team import Team
+    from airflow.models.team import dag_bundle_team_association_table as of_bundle
+
+    from tests.support.airflow_database import BUNDLE
+
+    dag_id = follow(db, "of_team", EventTrigger(namespace="team").as_schedule())
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
+    db.in_session(
+        lambda session: (
+            session.add(Team(name="red")),
+            session.flush(),
+            session.execute(of_bundle.insert().values(dag_bundle_name=BUNDLE, team_name="red")),
+        )
+    )
+    run(dispatcher)
+    db.upsert("one", namespace="team", n=0)  # by nobody's Dag
+    for n, writer in ((1, "of_team"), (2, "unknown")):
+        source = Source(kind=SourceKind.TASK, dag_id=writer, run_id="manual", task_id="t")
+        db.upsert("one", caller=Caller(source=source), namespace="team", n=n)
+    run(dispatcher)
+    assert numbers(db, dag_id) == [1]
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "False")
+    db.upsert("one", namespace="team", n=3)
+    run(dispatcher)
+    assert numbers(db, dag_id) == [1, 3]

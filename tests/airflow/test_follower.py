@@ -71,6 +71,19 @@ def test_an_event_without_a_task_becomes_an_event_of_the_catalogue(
     assert db.service.get_asset(CALLER, "by_rest").uri == "s3://bucket/by_rest"
 
 
+def test_a_name_with_a_password_is_masked_and_is_one_asset(db: AirflowDatabase, follower: Follower) -> None:
+    for _ in range(2):
+        db.add_event("s3://user:pw@bucket/key", uri="s3://bucket/key")
+    follow(follower)
+    db.add_event("s3://user:pw@bucket/key")
+    follow(follower)
+    assert [event.event.value for event in events(db, "s3://user:***@bucket/key")] == [
+        "CREATED",
+        "UPDATED",
+        "UPDATED",
+    ]
+
+
 def test_what_the_catalogue_knows_better_stays(db: AirflowDatabase, follower: Follower) -> None:
     db.service.upsert_asset(
         CALLER, AssetInput(id="known", type="airflow_assets.types.Table", metadata={"tier": 1})
@@ -162,7 +175,7 @@ def test_two_followers_at_once_take_each_event_once(db: AirflowDatabase) -> None
     def work() -> None:
         try:
             follow(Follower(db.engine))
-        except Exception as error:  # a lost race may end a pass; the job makes it again
+        except Exception as error:  # noqa: BLE001  (a lost race may end a pass; the job makes it again)
             problems.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
