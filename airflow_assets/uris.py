@@ -109,6 +109,7 @@ def _all_of(dag: DAG, condition: Any) -> Iterator[Any]:
 
 def _elsewhere(names: list[str]) -> dict[str, tuple[str, str]]:
     """Return the URI that other files give to a name, and where; the newest if there are several."""
+    from airflow_assets.in_time import in_time
     from airflow_assets.kept import Kept
 
     kept, outage = Kept(["native_uris", names]), Kept("native_uris outage")
@@ -118,7 +119,7 @@ def _elsewhere(names: list[str]) -> dict[str, tuple[str, str]]:
         found = kept.get() or {}
     if found is None:
         try:
-            found = _asked(names)
+            found = in_time(lambda: _asked(names))
         except Exception as error:  # noqa: BLE001 - a Dag file must parse whatever has happened to the catalogue
             log.warning("The URIs of assets are taken as they were known before: %s", error)
             outage.keep(True)
