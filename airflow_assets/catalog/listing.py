@@ -80,6 +80,7 @@ class Listing:
     """
 
     def __init__(self, conn: Connection, caller: Caller, query: AssetFilter) -> None:
+        at_most("metadataQuery", query.metadata_query, metadata_sql.MAX_CONDITIONS)
         self.conn = conn
         self.caller = caller
         self.query = query
@@ -174,7 +175,8 @@ class Listing:
         """Choose between walking the order and starting from a metadata condition."""
         driver = None
         if self.query.ids is None:
-            driver = metadata_sql.choose_driver(self.conn, self.query.metadata_query)
+            conditions = self.query.metadata_query
+            driver = metadata_sql.choose_driver(self.conn, conditions, by_id=order.by == "id")
         in_order = driver is not None and driver.ordered and order.by == "id"
         if driver is None or not (driver.few or in_order):
             return _Start(asset, self.conditions(), (order.column, asset.c.pk), self._index(order))

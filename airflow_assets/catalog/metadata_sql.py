@@ -28,7 +28,6 @@ from sqlalchemy import (
 )
 
 from airflow_assets.catalog import values
-from airflow_assets.catalog.filters import at_most
 from airflow_assets.catalog.tables import metadata_value
 from airflow_assets.schemas.metadata_query import RANGES, MetadataCondition, Operator
 
@@ -195,15 +194,21 @@ class Driver:
     ordered: bool
 
 
-def choose_driver(conn: Connection, conditions: Sequence[MetadataCondition]) -> Driver | None:
+def choose_driver(
+    conn: Connection, conditions: Sequence[MetadataCondition], *, by_id: bool = False
+) -> Driver | None:
     """Return the most selective indexed condition, counted to 1,000 rows each; null when there is none.
 
-    One statement. Planners guess this from statistics that know values but not which key they belong to.
+    One statement, none for a single equality listed by id, which is walked in any case. Planners guess this
+    from statistics that know values but not which key they belong to.
+
+    :param by_id: the listing is in the order of the ids.
     """
-    at_most("metadataQuery", conditions, MAX_CONDITIONS)
     candidates = [condition for condition in conditions if condition.type in _INDEXED]
     if not candidates:
         return None
+    if by_id and len(candidates) == 1 and _is_equality(candidates[0]):
+        return Driver(candidates[0], few=False, ordered=True)
     counts = conn.execute(union_all(*(_count(conn.dialect.name, at, c) for at, c in enumerate(candidates))))
     count: dict[int, int] = {at: rows for at, rows in counts}  # noqa: C416 - rows are not pairs to mypy
     at = min(count, key=lambda at: (count[at], not _is_equality(candidates[at])))

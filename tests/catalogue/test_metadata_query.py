@@ -236,6 +236,8 @@ def test_regex_goes_on_where_a_request_stopped(engine: Engine, monkeypatch: pyte
 def test_a_query_is_bounded(engine: Engine) -> None:
     with pytest.raises(InvalidQuery, match="at most 50"):
         found(engine, "none", [condition("EXISTS")] * 51)
+    with pytest.raises(InvalidQuery, match="at most 50"):
+        found(engine, "none", [condition("EXISTS")] * 51, ids=["a"])
     assert found(engine, "none", [condition(op.value, *_some(op)) for op in Operator] * 3) == []
 
 

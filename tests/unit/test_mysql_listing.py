@@ -51,7 +51,7 @@ def page(query: dict[str, Any], sort: Sort, after: bool) -> str:
 
 
 def test_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    def chosen(conn: Any, conditions: Any) -> Driver | None:
+    def chosen(conn: Any, conditions: Any, *, by_id: bool) -> Driver | None:
         """What would be counted on a server."""
         if not conditions or conditions[0].field != "owner":
             return None
