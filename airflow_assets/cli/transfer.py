@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from airflow_assets.cli.output import show_document
 from airflow_assets.cli.run import client_of, command
 from airflow_assets.exceptions import InvalidRequest
-from airflow_assets.schemas.rules import json_text
+from airflow_assets.json_lines import json_line
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def export_command(args: argparse.Namespace) -> None:
     progress = Progress("Exported")
     with _target(args.file) as file:
         for row in rows:
-            file.write(json_text(row.to_json()) + "\n")
+            file.write(json_line(row))
             progress.add()
     progress.done()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from airflow_assets import config
-from airflow_assets.schemas.rules import json_text
+from airflow_assets.json_lines import json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def store(items: Iterator[Schema], task_instance: Any) -> tuple[str, int]:
     size = 0
     with path.open("w", encoding="utf-8") as file:  # type: ignore[no-untyped-call]
         for item in items:
-            file.write(json_text(item.to_json()) + "\n")
+            file.write(json_line(item))
             size += 1
     return str(path), size
 

@@ -159,8 +159,8 @@ def test_store_writes_json_lines_below_the_configured_path(catalog, tmp_path, mo
     assert first["size"] == 2
     assert first["uri"] != second["uri"]
     assert first["uri"].startswith((tmp_path / "out").as_uri())
-    lines = ObjectStoragePath(first["uri"]).read_text().split("\n")
-    assert [json.loads(line)["id"] for line in lines[:-1]] == ["a", "b"]
+    lines = ObjectStoragePath(first["uri"]).read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a", "b"]
     assert json.loads(lines[0])["metadata"] == {"t": "line\nbreak \u2028 ü"}
 
 
