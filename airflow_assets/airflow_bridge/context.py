@@ -43,14 +43,21 @@ def may_use_orm() -> bool:
 
 
 class _Process:
-    """The service of this process; a fork gets its own."""
+    """What this process has over Airflow's database; a fork gets its own."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.pid = 0
         self.url = ""
         self.service: AirflowService | None = None
+        self.jobs_engine: Engine | None = None
         self.on_commit: list[Callable[[], None]] = []
+
+    def renew(self, url: str) -> None:
+        """Forget what belongs to the parent process or to another database."""
+        if (self.pid, self.url) != (os.getpid(), url):
+            self.pid, self.url = os.getpid(), url
+            self.service = self.jobs_engine = None
 
 
 _process = _Process()
@@ -64,12 +71,26 @@ def get_service() -> AirflowService:
     """
     url = _metadata_url()
     with _process.lock:
-        if _process.service is None or _process.pid != os.getpid() or _process.url != url:
+        _process.renew(url)
+        if _process.service is None:
             from airflow_assets.airflow_bridge.service import AirflowService
 
             _process.service = AirflowService(make_airflow_engine(url), on_commit=announce_commit)
-            _process.pid, _process.url = os.getpid(), url
         return _process.service
+
+
+def get_jobs_engine() -> Engine:
+    """Return the engine of the background jobs: its own connections, so that requests never wait for them.
+
+    Raises:
+        CatalogUnavailable: the database may not be used here.
+    """
+    url = _metadata_url()
+    with _process.lock:
+        _process.renew(url)
+        if _process.jobs_engine is None:
+            _process.jobs_engine = make_airflow_engine(url, pool_size=3)
+        return _process.jobs_engine
 
 
 def call_on_commit(listener: Callable[[], None]) -> Callable[[], None]:

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_assets import config
+from airflow_assets.airflow_bridge import context
 from airflow_assets.airflow_bridge.leases import RENEW_AFTER, Lease
 
 if TYPE_CHECKING:
@@ -71,8 +72,6 @@ class Worker:
 
     async def start(self) -> None:
         """Start the loops; returns at once, whatever state the database is in."""
-        from airflow_assets.airflow_bridge.context import call_on_commit
-
         loop = asyncio.get_running_loop()
         for make in _job_makers():
             waker = asyncio.Event()
@@ -83,7 +82,7 @@ class Worker:
             with suppress(RuntimeError):  # the loop is closed: the process ends
                 loop.call_soon_threadsafe(self._wakers[0].set)
 
-        self._stop_waking = call_on_commit(wake)
+        self._stop_waking = context.call_on_commit(wake)
 
     async def stop(self) -> None:
         """End the loops; a pass that runs is finished first."""
@@ -168,10 +167,8 @@ class _Turn:
                 log.exception("The job %s of the asset catalogue could not be given back.", self.name)
 
     def _is_ours(self) -> bool:
-        from airflow_assets.airflow_bridge.context import get_service
-
         if self._lease is None:
-            self._lease = Lease(get_service().engine, self.name, self._owner)
+            self._lease = Lease(context.get_jobs_engine(), self.name, self._owner)
         return self._lease.hold()
 
     def _drop(self) -> None:
@@ -186,27 +183,24 @@ def _job_makers() -> list[Callable[[], Job]]:
 
 
 def _dispatcher() -> Job:
-    from airflow_assets.airflow_bridge.context import get_service
     from airflow_assets.airflow_bridge.dispatcher import Dispatcher
 
-    return Dispatcher(get_service().engine)
+    return Dispatcher(context.get_jobs_engine())
 
 
 def _follower() -> Job:
-    from airflow_assets.airflow_bridge.context import get_service
     from airflow_assets.airflow_bridge.follower import Follower
 
-    return Follower(get_service().engine)
+    return Follower(context.get_jobs_engine())
 
 
 def _reconciler() -> Job:
-    from airflow_assets.airflow_bridge.context import get_service
     from airflow_assets.airflow_bridge.reconciler import Reconciler
 
-    return Reconciler(get_service().engine)
+    return Reconciler(context.get_jobs_engine())
 
 
 def _connection() -> Job:
     from airflow_assets.airflow_bridge.managed_connection import ConnectionKeeper
 
-    return ConnectionKeeper()
+    return ConnectionKeeper(context.get_jobs_engine())

@@ -231,12 +231,13 @@ class ConnectionKeeper:
     name = "connection"
     interval = 30.0
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         warn_without_fernet_key()
 
     def step(self) -> bool:
         """Make the connection if it is not there."""
-        ensure_connection(get_service().engine)
+        ensure_connection(self._engine)
         return False
 
     def close(self) -> None:

@@ -90,12 +90,7 @@ def one_job(
     """Make a job the only one of this process, on a database of its own."""
     engine = make_engine(f"sqlite:///{tmp_path_factory.mktemp('jobs')}/jobs.db")
     tables.metadata.create_all(engine)
-
-    class Service:
-        pass
-
-    Service.engine = engine  # type: ignore[attr-defined]
-    monkeypatch.setattr(context, "get_service", Service)
+    monkeypatch.setattr(context, "get_jobs_engine", lambda: engine)
     monkeypatch.setattr(jobs, "_FIRST_PAUSE", 0.05)
 
     def use(job: Work) -> None:
