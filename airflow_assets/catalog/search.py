@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, literal, select, union_all
 
 from airflow_assets.catalog import cursors
+from airflow_assets.catalog.assets import not_found
 from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.listing import Listing, Order
 from airflow_assets.catalog.states import AssetState
@@ -96,15 +97,12 @@ def get(conn: Connection, caller: Caller, asset_id: str, *, include_deleted: boo
     """
     row = find(conn, caller, asset_id)
     if row is None:
-        raise AssetNotFound(
-            f"There is no asset {asset_id!r}.", hint="Check the id: case counts.", field="id", value=asset_id
-        )
+        raise not_found(asset_id)
     if row.deleted and not include_deleted:
         raise AssetNotFound(
             f"The asset {asset_id!r} has been deleted.",
             hint="Ask with include_deleted to see it; writing it again revives it.",
-            field="id",
-            value=asset_id,
+            asset_id=asset_id,
         )
     return AssetState.of(row).to_asset(former_ids(conn, row.pk))
 

@@ -17,6 +17,7 @@ from airflow_assets.catalog.engine import read, write
 from airflow_assets.exceptions import InvalidCursor, InvalidQuery
 from airflow_assets.schemas.queries import AssetQuery, Sort
 from tests.support.catalog_rows import CALLER, NOON, add_assets, ids
+from tests.support.json_values import busy_machine
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -127,6 +128,7 @@ def test_a_time_that_is_none_is_refused(service: CatalogService, at: str) -> Non
         search.search(conn, CALLER, AssetQuery(sort=Sort.UPDATED, cursor=_forged(["assets:updated", at, 1])))
 
 
+@busy_machine
 @given(st.text(max_size=60))
 def test_any_text_as_cursor_is_read_or_refused(text: str) -> None:
     try:
@@ -137,6 +139,7 @@ def test_any_text_as_cursor_is_read_or_refused(text: str) -> None:
     assert [type(value) for value in decoded] == [bytes, int]
 
 
+@busy_machine
 @given(
     st.binary(max_size=255),
     st.integers(0, 2**63 - 1),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume
+from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 from airflow_assets.exceptions import InvalidRequest
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.metadata_query import RANGES, MetadataCondition, Operator
+
+busy_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For tests without a database: how long an example takes tells nothing when others use the machine."""
 
 _LONG = "ab" * 126  # 252 bytes: the indexed part ends in what follows
 FIELDS = ("owner", "Owner", "tier", "größe", "cost centre", "not", "1st")

@@ -11,7 +11,7 @@ from airflow_assets.schemas.actors import Source, SourceKind
 from airflow_assets.schemas.events import Event, EventAsset, EventFilter
 from airflow_assets.schemas.matching import event_matches, same_value
 from tests.support.catalog_rows import NOON
-from tests.support.json_values import json_values
+from tests.support.json_values import busy_machine, json_values
 
 
 def event(**given_members: Any) -> Event:
@@ -76,6 +76,7 @@ def test_a_filter_goes_on_after_a_rename() -> None:
     assert not event_matches(EventFilter(asset_id="old"), event(id="new"))
 
 
+@busy_machine
 @given(left=json_values, right=json_values)
 def test_equality_is_an_equivalence_that_the_stored_hash_shares(left: Any, right: Any) -> None:
     from airflow_assets.catalog.values import equal

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 from airflow_assets.schemas.query_text import format_conditions, parse
-from tests.support.json_values import conditions
+from tests.support.json_values import busy_machine, conditions
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_points_at_what_it_cannot_read(text: str, position: int, problem: str) -
     assert f"position {position}" in str(caught.value)
 
 
+@busy_machine
 @given(st.lists(conditions(), max_size=5))
 def test_what_is_written_reads_back(wanted: list[MetadataCondition]) -> None:
     read = parse(format_conditions(wanted))
@@ -82,6 +83,7 @@ def test_what_is_written_reads_back(wanted: list[MetadataCondition]) -> None:
     assert [type(c.value) for c in read] == [type(c.value) for c in wanted]
 
 
+@busy_machine
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     position = 1
