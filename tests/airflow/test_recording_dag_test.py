@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -58,15 +59,51 @@ if __name__ == "__main__":
 """
 
 
-def test_dag_test_records_in_process(tmp_path: Path) -> None:
-    file = tmp_path / "dags" / "tested.py"
+UNREACHABLE = """
+import json
+
+from airflow.sdk import DAG, task
+
+from airflow_assets import configure
+from airflow_assets.types import Table
+
+with DAG("unreachable", schedule=None) as dag:
+
+    @task(outlets=[Table("a")])
+    def warned() -> int:
+        return 42
+
+    @task(outlets=[Table("b")])
+    def failed() -> dict[str, int]:
+        return {"kept": 1}
+
+    warned()
+    configure(failed(), asset_failure_behavior="FAIL")
+
+if __name__ == "__main__":
+    run = dag.test()
+
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        states = {ti.task_id: ti.state for ti in run.get_task_instances(session=session)}
+        xcoms = {row.task_id: row.value for row in session.query(XComModel).filter_by(key="return_value")}
+    print(json.dumps({"states": states, "xcoms": xcoms}))
+"""
+
+
+def run_file(home: Path, source: str, **environment: str) -> dict[str, Any]:
+    """Run a Dag file as a script on a new database and return the JSON of its last line."""
+    file = home / "dags" / "tested.py"
     file.parent.mkdir()
-    file.write_text(DAG)
+    file.write_text(source)
     environment = {
         **os.environ,
-        "AIRFLOW_HOME": str(tmp_path),
+        "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(file.parent),
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{tmp_path}/airflow.db",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        **environment,
     }
 
     def run(*command: str) -> str:
@@ -75,7 +112,12 @@ def test_dag_test_records_in_process(tmp_path: Path) -> None:
         return done.stdout
 
     run(sys.executable, "-m", "airflow", "db", "migrate")
-    told = json.loads(run(sys.executable, str(file)).strip().splitlines()[-1])
+    told: dict[str, Any] = json.loads(run(sys.executable, str(file)).strip().splitlines()[-1])
+    return told
+
+
+def test_dag_test_records_in_process(tmp_path: Path) -> None:
+    told = run_file(tmp_path, DAG)
     assert told["state"] == "failed"
     assert told["assets"] == {"größe": {"rows": 42}, "raw": {}, "emitted": {}, "mapped_1": {}, "mapped_2": {}}
     assert told["lineage"] == [
@@ -85,3 +127,26 @@ def test_dag_test_records_in_process(tmp_path: Path) -> None:
         ["load", -1, 0, "success"],
         ["load", -1, 1, "success"],
     ]
+
+
+def test_an_unreachable_catalogue_leaves_the_decision_to_the_behaviour(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: every connection is refused
+        connection = json.dumps(
+            {
+                "conn_type": "airflow-assets",
+                "host": f"http://127.0.0.1:{taken.getsockname()[1]}",
+                "password": "token",
+            }
+        )
+        told = run_file(
+            tmp_path,
+            UNREACHABLE,
+            AIRFLOW_CONN_AIRFLOW_ASSETS_DEFAULT=connection,
+            AIRFLOW__AIRFLOW_ASSETS__CLIENT_PATIENCE="1",
+        )
+    assert told["states"] == {"warned": "success", "failed": "failed"}
+    assert {task_id: str(value) for task_id, value in told["xcoms"].items()} == {
+        "warned": "42",
+        "failed": "{'kept': 1}",
+    }
