@@ -42,8 +42,8 @@ BATCH = 100
 _SMALLEST_BATCH = 5
 _SHORT, _LONG = 0.2, 0.4
 """Seconds: a transaction shorter than the first lets the next batch grow, one longer than the second shrinks
-it, so that on a busy machine the scheduler never waits long: for the one writer of SQLite, or on MySQL for the
-rows of the Dag that inserted runs refer to. On PostgreSQL inserts block nobody."""
+it, so that on a busy machine the scheduler never waits long: for the one writer of SQLite, or on MySQL for
+the rows of the Dag that inserted runs refer to. On PostgreSQL inserts block nobody."""
 STEP_SECONDS = 3.0
 """A pass ends soon after this, well within the lease of the process that makes it."""
 LEVEL_EVERY = 5.0
