@@ -86,6 +86,7 @@ def hardened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowProces
 
 @pytest.fixture(scope="module")
 def run_id(hardened: AirflowProcess) -> str:
+    hardened.wait_for_dag("hardened_catalog", timeout=180)
     hardened.unpause("hardened_catalog")
     run = hardened.trigger_dag("hardened_catalog")["dag_run_id"]
     hardened.wait_for_run("hardened_catalog", run, None, timeout=500)
