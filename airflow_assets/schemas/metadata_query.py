@@ -115,7 +115,7 @@ class MetadataCondition(Schema):
             return "needs a text"
         if kind in RANGES and (isinstance(value, bool) or not isinstance(value, (int, float, str))):
             return "needs a number or a text"
+        rules.metadata({self.field: value})
         if kind is Operator.REGEX:
             compile_pattern(value)
-        rules.metadata({self.field: value})
         return None

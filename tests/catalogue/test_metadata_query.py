@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from airflow_assets.catalog import metadata_sql, search
 from airflow_assets.catalog.engine import read, write
-from airflow_assets.exceptions import InvalidQuery
+from airflow_assets.exceptions import InvalidQuery, InvalidRequest
 from airflow_assets.schemas.matching import conditions_hold
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 from airflow_assets.schemas.queries import AssetQuery, Sort
@@ -208,6 +208,8 @@ def test_regex_is_re2_on_texts(engine: Engine) -> None:
     assert found(engine, tenant, [condition("REGEX", "^team"), condition("REGEX", "2$")]) == ["1"]
     with pytest.raises(InvalidQuery, match="RE2 refuses"):
         condition("REGEX", "(?=a)")
+    with pytest.raises(InvalidRequest, match="half of a surrogate pair"):
+        condition("REGEX", "\ud800")
 
 
 def test_regex_goes_on_where_a_request_stopped(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
