@@ -100,9 +100,9 @@ def page_size(limit: int) -> int:
     return min(limit or MAX_PAGE, MAX_PAGE)
 
 
-def first(items: Iterator[_T], limit: int) -> list[_T]:
+def first(items: Iterator[_T], limit: int) -> Iterator[_T]:
     """Return the first ``limit`` items, all of them for 0."""
-    return list(islice(items, limit or None))
+    return islice(items, limit or None)
 
 
 def _members(args: argparse.Namespace) -> dict[str, Any]:

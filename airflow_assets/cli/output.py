@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from airflow_assets.schemas.base import Schema
 
@@ -16,12 +16,15 @@ Columns = dict[str, "Callable[[Any], Any]"]
 _WIDE = 200
 
 
-def show_rows(rows: Sequence[Schema], columns: Columns, output: str) -> None:
-    """Write rows: all members in json and yaml (camelCase), the columns in table and plain."""
+def show_rows(rows: Iterable[Schema], columns: Columns, output: str) -> None:
+    """Write rows: all members in json and yaml (camelCase), the columns in table and plain.
+
+    Plain rows are written as they come, so that any number of them can be read.
+    """
     if output in {"json", "yaml"}:
         _write_document([row.to_json() for row in rows], output)
         return
-    cells = [[_cell(value(row)) for value in columns.values()] for row in rows]
+    cells = ([_cell(value(row)) for value in columns.values()] for row in rows)
     _write_cells(cells, list(columns), output)
 
 
@@ -55,7 +58,7 @@ def _write_document(document: Any, output: str) -> None:
     yaml.safe_dump(document, sys.stdout, allow_unicode=True, sort_keys=False)
 
 
-def _write_cells(cells: list[list[str]], head: list[str], output: str) -> None:
+def _write_cells(cells: Iterable[list[str]], head: list[str], output: str) -> None:
     if output == "plain":
         for row in cells:
             print("\t".join(_one_line(cell) for cell in row))
@@ -70,7 +73,7 @@ def _write_cells(cells: list[list[str]], head: list[str], output: str) -> None:
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
-    console.print(table if cells else "Nothing found.")
+    console.print(table if table.row_count else "Nothing found.")
 
 
 def _cell(value: Any) -> str:

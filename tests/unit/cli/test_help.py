@@ -60,3 +60,11 @@ def test_every_exit_code_is_in_the_table() -> None:
     codes = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
     listed = {int(line.split()[0]) for line in exit_codes.TABLE.splitlines()[1:] if line.strip()}
     assert codes == listed
+
+
+def test_the_page_about_the_commands_has_all_of_them_and_every_exit_code() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    for name in COMMANDS:
+        assert f"`{name}" in page, name
+    codes = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
+    assert {int(row.split("|")[1]) for row in page.splitlines() if row[:4].strip("| ").isdigit()} == codes
