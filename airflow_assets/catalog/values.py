@@ -15,6 +15,7 @@ SORT_LENGTH = 255
 """How many bytes of a value or an id are indexed; what is longer is decided by the whole bytes."""
 
 NULL, BOOL, NUMBER, TEXT, ARRAY, OBJECT = "n", "b", "d", "s", "a", "o"
+_NESTED = (ARRAY, OBJECT)
 _PLAIN = (str, int, float, bool, type(None))
 """Types of which two values are equal when Python says so."""
 _ZERO = b"\x80"
@@ -74,6 +75,10 @@ def value_hash(value: Any) -> bytes:
         content = b"".join([_member(key, value[key]) for key in sorted(value)])
     else:
         content = sort_bytes(value)
+    return _hash(kind, content)
+
+
+def _hash(kind: str, content: bytes) -> bytes:
     return blake2b(kind.encode() + content, digest_size=16).digest()
 
 
@@ -82,12 +87,12 @@ def value_columns(field: str, value: Any) -> dict[str, Any]:
 
     ``value_rest`` holds the whole bytes where ``value_sort`` could not, else null.
     """
-    whole = sort_bytes(value)
+    whole, kind = sort_bytes(value), tag(value)
     return {
         "field": field,
-        "tag": tag(value),
+        "tag": kind,
         "value_sort": whole[:SORT_LENGTH],
-        "value_hash": value_hash(value),
+        "value_hash": value_hash(value) if kind in _NESTED else _hash(kind, whole),
         "value_rest": whole if len(whole) > SORT_LENGTH else None,
     }
 
