@@ -25,12 +25,14 @@ MAX_METADATA_BYTES = 256 * 1024
 MAX_METADATA_KEYS = 500
 MAX_METADATA_KEY = 250
 MAX_METADATA_DEPTH = 20
+MAX_INTEGER_DIGITS = 1_000
 MAX_URI = 1_500
 DEFAULT_TENANT = "main"
 EXTERNAL_TYPE = "airflow_assets.types.External"
 """The placeholder type of an input nobody has described yet; it never replaces a real type."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_INTEGER_LIMIT = 10**MAX_INTEGER_DIGITS
 _RESERVED_IDS = frozenset({"self", "context", ".", ".."})
 _NAMESPACE = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _INVISIBLE = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
@@ -145,23 +147,37 @@ def json_text(value: Any) -> str:
 
 
 def _json_value(value: Any, path: str, depth: int) -> Any:
-    if value is None or isinstance(value, (bool, int)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, (int, float)):
+        return _number(value, path)
     if isinstance(value, str):
         if "\0" in value:
             raise _nul(path)
         _utf8(path, value)
         return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidAsset(
-                f"{path} is {value}, which JSON cannot hold.",
-                hint="Use null, or a text such as 'unknown'.",
-                field=path,
-                value=str(value),
-            )
-        return value
     return _json_container(value, path, depth)
+
+
+def _number(value: float, path: str) -> float:
+    if isinstance(value, int):
+        # Python refuses to write or read integers of more than 4,300 digits as text.
+        if abs(value) < _INTEGER_LIMIT:
+            return value
+        raise InvalidAsset(
+            f"{path} is an integer of more than {MAX_INTEGER_DIGITS:,} digits.",
+            hint="Store it as text.",
+            field=path,
+            limit=MAX_INTEGER_DIGITS,
+        )
+    if math.isfinite(value):
+        return value
+    raise InvalidAsset(
+        f"{path} is {value}, which JSON cannot hold.",
+        hint="Use null, or a text such as 'unknown'.",
+        field=path,
+        value=str(value),
+    )
 
 
 def _json_container(value: Any, path: str, depth: int) -> Any:
