@@ -67,9 +67,7 @@ def dependencies(conn: Connection, caller: Caller, query: DependencyQuery) -> Gr
     if start is None or start.deleted:
         raise not_found(query.asset_id)
     reach = _Reach(conn, caller, query, {start.pk: start})
-    for direction in (_UP, _DOWN):
-        if query.direction in {direction, Direction.BOTH}:
-            reach.explore(start.pk, direction)
+    reach.explore(start.pk, [d for d in (_UP, _DOWN) if query.direction in {d, Direction.BOTH}])
     drawing = Drawing(reach.nodes.values(), query.as_of)
     inner = reach.inner_edges()
     drawing.add_assets(inner)
@@ -91,23 +89,29 @@ class _Reach:
     left: dict[Direction, set[int]] = field(default_factory=lambda: {_UP: set(), _DOWN: set()})
     truncated: int = 0
 
-    def explore(self, start: int, direction: Direction) -> None:
-        """Add what lies in one direction, hop by hop, nearest first and by id."""
-        seen, frontier = {start}, [start]
+    def explore(self, start: int, directions: Collection[Direction]) -> None:
+        """Add what lies around, hop by hop in all directions alike: nearest first, then by id."""
+        frontiers = {direction: [start] for direction in directions}
+        seen = {direction: {start} for direction in directions}
         for _ in range(self.query.depth):
-            if not frontier:
-                return
-            self.left[direction].update(frontier)
-            found = self._hop(frontier, direction, seen)
-            frontier = []
-            for row in found:
-                seen.add(row.pk)
-                if row.pk in self.nodes or len(self.nodes) < self.query.max_nodes:
-                    self.nodes.setdefault(row.pk, row)
-                    frontier.append(row.pk)
-            if found and found[0].total > len(frontier):
-                self.truncated += found[0].total - len(frontier)
-                return
+            for direction, frontier in frontiers.items():
+                frontiers[direction] = self._advance(frontier, direction, seen[direction])
+
+    def _advance(self, frontier: list[int], direction: Direction, seen: set[int]) -> list[int]:
+        """Go one hop on; returns from where to go on, nothing once there was no room for all."""
+        if not frontier:
+            return []
+        self.left[direction].update(frontier)
+        found = self._hop(frontier, direction, seen)
+        reached = []
+        for row in found:
+            seen.add(row.pk)
+            if row.pk in self.nodes or len(self.nodes) < self.query.max_nodes:
+                self.nodes.setdefault(row.pk, row)
+                reached.append(row.pk)
+        left_out = found[0].total - len(reached) if found else 0
+        self.truncated += left_out
+        return [] if left_out else reached
 
     def _hop(self, frontier: Collection[int], direction: Direction, seen: Collection[int]) -> Sequence[Any]:
         """The visible neighbours not seen yet, up to ``max_nodes``; ``total`` is how many there are."""

@@ -255,6 +255,14 @@ def test_the_node_limit_counts_what_it_leaves_out(service: CatalogService) -> No
     assert graph(service, "hub", max_nodes=37).truncated == 0
 
 
+def test_neither_direction_starves_the_other(service: CatalogService) -> None:
+    for n in range(8):
+        record(service, f"up{n}", [f"anc{n + 1}"], [f"anc{n}"], run=f"u{n}")
+    record(service, "down", ["anc0"], ["desc"])
+    shown = [node.id for node in graph(service, "anc0", depth=8, max_nodes=4, tasks=False).nodes]
+    assert shown == ["anc0", "anc1", "desc", "anc2"]
+
+
 def test_too_many_edges_are_an_error_with_a_way_out(
     service: CatalogService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
