@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_assets import config
 from airflow_assets.exceptions import InvalidRequest, NamespaceNotAllowed
+from airflow_assets.schemas.operations import Action
 from airflow_assets.schemas.rules import namespace as checked_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from airflow_assets.schemas.base import Schema
+    from airflow_assets.schemas.operations import Operation
 
 _MEMBERS = frozenset({"allowed", "teams"})
 
@@ -65,6 +69,15 @@ def check_named(namespace: str | None, rules: tuple[NamespaceRule, ...] | None =
             field="namespace",
             value=namespace,
         )
+
+
+def check_filter(operation: Operation, argument: Schema | None) -> None:
+    """Apply :func:`check_named` where a namespace filters a listing; in a write it is a value.
+
+    :raises NamespaceNotAllowed: see :func:`check_named`.
+    """
+    if operation.action is Action.LIST:
+        check_named(getattr(argument, "namespace", None))
 
 
 def hidden_namespaces(

@@ -98,8 +98,7 @@ def _serve(operation: Operation, request: Request, identity: Identity, body: byt
 def _check(operation: Operation, identity: Identity, argument: Schema | None) -> None:
     for action in actions_of(operation, argument) - {operation.action}:
         identity.check(action)
-    if operation.action is Action.LIST:  # a namespace in a write is a value, in a listing a filter
-        namespaces.check_named(getattr(argument, "namespace", None))
+    namespaces.check_filter(operation, argument)
 
 
 def caller_of(request: Request, identity: Identity) -> Caller:

@@ -1,6 +1,7 @@
 """The in-process transport: calls the catalogue's service where Airflow allows database access.
 
-Permissions are not checked here, as whoever runs this can read the database; everything else is the same.
+Permissions are not checked here, as whoever runs this can read the database; everything else is the same,
+also the rule on naming a namespace.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ class InProcessTransport:
 
     def call(self, operation: Operation, path_id: str | None, payload: Schema | None) -> Any:
         """Carry out an operation in the name of the running task instance, else of this host's user."""
-        if self._service is None:
-            from airflow_assets.airflow_bridge.context import get_service
+        from airflow_assets.airflow_bridge import context, namespaces
 
-            self._service = get_service()
+        if self._service is None:
+            self._service = context.get_service()
+        namespaces.check_filter(operation, payload)
         caller = Caller(source=current_source(), tenant=self._tenant)
         arguments = [argument for argument in (path_id, payload) if argument is not None]
         return getattr(self._service, operation.name)(caller, *arguments)
