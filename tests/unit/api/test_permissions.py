@@ -72,7 +72,7 @@ def refuses(identity: TaskIdentity | ReaderIdentity, action: Action) -> bool:
     [
         (task("running"), set(Action)),
         (task("deferred"), set(Action)),
-        (task("success", timedelta(minutes=9)), {Action.LIST, Action.VIEW, Action.RECORD}),
+        (task("success", timedelta(minutes=5)), {Action.LIST, Action.VIEW, Action.RECORD}),
         (task("success", timedelta(minutes=11)), {Action.LIST, Action.VIEW}),
         (task("queued"), {Action.LIST, Action.VIEW}),
         (task(None), {Action.LIST, Action.VIEW}),
