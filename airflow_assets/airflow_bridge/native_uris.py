@@ -28,6 +28,11 @@ def native_uris(session: Session, names: Sequence[str]) -> NativeUris:
     return NativeUris(items=list(found.values()))
 
 
+def without_places(found: NativeUris) -> NativeUris:
+    """Return the same without the Dags and files: not everybody who reads assets may read every Dag."""
+    return NativeUris(items=[item.model_copy(update={"dag_ids": [], "files": []}) for item in found.items])
+
+
 def held_by_default(session: Session, found: NativeUris) -> dict[str, str]:
     """Return the URI of names that Airflow keeps active under a URI nobody chose: the name itself.
 

@@ -20,6 +20,7 @@ from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscript
 from airflow_assets.catalog.engine import db_now, read
 from airflow_assets.catalog.service import CatalogService
 from airflow_assets.exceptions import CatalogUnavailable, NotFound
+from airflow_assets.schemas.actors import SourceKind
 from airflow_assets.schemas.events import ReplayResult, ReplayRun
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.native import NativeNames, NativeUris
 
 log = logging.getLogger(__name__)
+_OF_THE_HOUSE = frozenset({SourceKind.PARSE, SourceKind.CLI})
 
 
 class AirflowService(CatalogService):
@@ -44,10 +46,15 @@ class AirflowService(CatalogService):
             self._note(body.task.ti_id, [*body.warnings, *missing])
         return result
 
-    def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002 - every method has it
-        """Return the URIs that the Dags of this Airflow give to names; a chosen one goes before a default."""
+    def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:
+        """Return the URIs that the Dags of this Airflow give to names.
+
+        When a Dag file asks, a chosen URI also becomes active in the place of a default.
+        """
         with read(self.engine) as conn, orm(conn) as session:
             found = native_uris.native_uris(session, body.names)
+            if caller.source.kind not in _OF_THE_HOUSE:
+                return native_uris.without_places(found)
             wanted = native_uris.held_by_default(session, found)
 
         def work(conn: Connection) -> tuple[NativeUris, bool]:

@@ -126,7 +126,7 @@ class ReaderIdentity:
     @classmethod
     def dag_file(cls, name: str) -> ReaderIdentity:
         """A Dag file that is being parsed."""
-        source = Source(kind=SourceKind.API, user=f"parse:{name}")
+        source = Source(kind=SourceKind.PARSE, user=name)
         return cls(source, f"The Dag file {name}", OF_DAG_FILES)
 
     def check(self, action: Action) -> None:

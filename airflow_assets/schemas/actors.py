@@ -13,6 +13,8 @@ class SourceKind(str, Enum):
 
     TASK = "task"
     TRIGGER = "trigger"
+    PARSE = "parse"
+    """A Dag file while it is parsed; it only reads."""
     API = "api"
     UI = "ui"
     CLI = "cli"

@@ -19,7 +19,8 @@ class NativeUri(Schema):
     """One URI under which Dags use a name.
 
     :param active: Airflow runs tasks that use this URI; it activates one a name.
-    :param dag_ids: the Dags that use it, sorted. :param files: where they are defined.
+    :param dag_ids: the Dags that use it, sorted. :param files: where they are defined. Both are told only to
+        Dag files and to commands on the server: other callers may not read those Dags.
     """
 
     name: str

@@ -104,6 +104,18 @@ def test_the_catalogue_keeps_the_uri(deployed: AirflowProcess) -> None:
     assert (asset["uri"], asset["metadata"]) == ("s3://bucket/shared", {"rows": 2})
 
 
+def test_people_are_not_told_which_dags_use_a_name(deployed: AirflowProcess) -> None:
+    path, body = "/airflow_assets/api/v1/native-uris", {"names": ["uri.shared"]}
+    (item,) = deployed.api("POST", path, json=body, user="viewer")["items"]
+    assert item == {
+        "name": "uri.shared",
+        "uri": "s3://bucket/shared",
+        "active": True,
+        "dagIds": [],
+        "files": [],
+    }
+
+
 def test_another_uri_is_told_with_both_places(deployed: AirflowProcess) -> None:
     file = deployed.write_dag("uri_other.py", OTHER)
     try:
