@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_assets.operators.base import CONNECTION_FIELDS, CatalogOperator, check_constants
@@ -109,15 +110,9 @@ class ListAssetsOperator(CatalogOperator):
             metadata_query=_conditions(self.metadata_query) if self.metadata_query else [],
             limit=1 if first_only and page is None else _size(self.size),
         )
-        client = self.client()
-        if page is None:
-            return client.iter_assets(query)
-        for _ in range(page - 1):
-            cursor = client.query_assets(query).next_cursor
-            if cursor is None:
-                return iter(())
-            query = query.model_copy(update={"cursor": cursor})
-        return iter(client.query_assets(query).items)
+        found = self.client().iter_assets(query)
+        # Counted here: a page of the server may hold fewer assets than were asked for and not be the last.
+        return found if page is None else islice(found, (page - 1) * query.limit, page * query.limit)
 
     def _first(self, found: Iterator[Asset]) -> Asset:
         from airflow_assets.exceptions import AssetNotFound
