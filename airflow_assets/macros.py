@@ -67,6 +67,15 @@ def _given(
     namespace: str | None,
     metadata: dict[str, Any] | None,
 ) -> dict[str, Any]:
+    given: Any = metadata  # templates are not type-checked
+    if given is not None and not isinstance(given, dict):
+        from airflow_assets.exceptions import InvalidQuery
+
+        raise InvalidQuery(
+            f"assets(metadata=...) takes a map, not {metadata!r}.",
+            hint="Write metadata={'environment': 'prod'}.",
+            field="metadata",
+        )
     conditions = [
         {"field": key, "type": "EQUAL_TO", "value": value} for key, value in (metadata or {}).items()
     ]

@@ -8,9 +8,10 @@ asks, when a Dag has been parsed, what the Dags of the other files say.
 from __future__ import annotations
 
 import logging
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
+
+from airflow_assets.places import defined_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,6 @@ PARSE_PATIENCE = 5.0
 """Seconds; Airflow ends the parsing of a file after 30."""
 
 _known: dict[str, tuple[str, str]] = {}
-_OURS = f"{__package__}."
 
 
 class AssetUriConflict(UserWarning):
@@ -37,7 +37,7 @@ def remember_uri(name: str, uri: str) -> None:
     :param name: the native name.
     :param uri: the URI as Airflow stores it.
     """
-    file, line = _place()
+    file, line = defined_at()
     known, known_place = _known.setdefault(name, (uri, f"{file}:{line}"))
     if known != uri:
         _warn(name, uri, (file, line), known, known_place)
@@ -89,10 +89,11 @@ def _ours(dag: DAG) -> Iterator[Asset]:
     from airflow.sdk import Asset
 
     from airflow_assets.schemas.declared import EXTRA_KEY
+    from airflow_assets.schemas.subscription import GROUP
 
     condition = getattr(dag.timetable, "asset_condition", None)
     for item in _all_of(dag, condition):
-        if isinstance(item, Asset) and EXTRA_KEY in item.extra:
+        if isinstance(item, Asset) and EXTRA_KEY in item.extra and item.group != GROUP:
             yield item
 
 
@@ -142,10 +143,3 @@ def _asked(names: list[str]) -> dict[str, list[str]]:
             if item.uri != item.name:
                 found.setdefault(item.name, [item.uri, item.files[0] if item.files else item.dag_ids[0]])
     return found
-
-
-def _place() -> tuple[str, int]:
-    frame = sys._getframe(1)  # noqa: SLF001 - inspect.stack() reads every source file on the way
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno

@@ -101,7 +101,7 @@ def burst(demo: Demo) -> str:
     ]
     answer = demo.airflow.api("POST", f"{API}/batch", json={"items": items})
     expect(all(item["status"] < 300 for item in answer["items"]), f"the batch should be stored: {answer}")
-    runs = demo.ended_runs("demo_burst", BURST, timeout=240)
+    runs = demo.ended_runs("demo_burst", BURST, timeout=420)
     expect(len(runs) == BURST, f"exactly {BURST} runs, not {len(runs)}")
     expect(all(run["state"] == "success" for run in runs), "every run of the burst should succeed")
     numbers = sorted(demo.airflow.xcom("demo_burst", run["dag_run_id"], "handle") for run in runs)

@@ -193,7 +193,7 @@ def not_found(asset_id: str) -> AssetNotFound:
     """Return the error of an id that means no asset to the caller."""
     return AssetNotFound(
         f"There is no asset {asset_id!r}.",
-        hint="Ids are case-sensitive; a deleted asset is found with include_deleted.",
+        hint="Ids are case-sensitive. Perhaps it was deleted.",
         asset_id=asset_id,
     )
 

@@ -68,6 +68,10 @@ def code_of(error: exceptions.AssetCatalogError) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), exit_codes.BUG)
 
 
+PATIENCE = 10.0
+"""Seconds to keep trying: a person waits for the answer."""
+
+
 def client_of(args: argparse.Namespace) -> CatalogClient:
     """Return the client that the connection options ask for.
 
@@ -87,6 +91,7 @@ def client_of(args: argparse.Namespace) -> CatalogClient:
         token=os.environ.get("AIRFLOW_ASSETS_TOKEN"),
         username=args.username,
         password=password,
+        patience=PATIENCE,
     )
 
 

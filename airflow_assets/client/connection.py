@@ -148,7 +148,7 @@ def _not_readable(conn_id: str, error: Exception) -> CatalogUnavailable:
     if conn_id == CONN_ID:
         hint = "`airflow db migrate` and every start of the API server create it: run one of them."
     else:
-        hint = "Create it (type Airflow Assets), or leave out conn_id to use the managed connection."
+        hint = "Create it (type Asset catalogue), or leave out conn_id to use the managed connection."
     return CatalogUnavailable(f"The Airflow connection {conn_id!r} cannot be read: {error}.", hint=hint)
 
 

@@ -56,7 +56,7 @@ def is_constant(value: Any) -> bool:
         return all(is_constant(key) and is_constant(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(is_constant(item) for item in value)
-    return value is None or isinstance(value, (int, float))
+    return value is None or isinstance(value, (int, float, type))
 
 
 def check_constants(checks: dict[Callable[[Any], Any], Any]) -> None:

@@ -251,8 +251,12 @@ def _too_long(field: str, limit: int, value: str) -> InvalidAsset:
 
 
 def _wrong_kind(field: str, wanted: str, value: object) -> InvalidAsset:
+    hint = f"Write its name: '{value.__module__}.{value.__qualname__}'." if isinstance(value, type) else None
     return InvalidAsset(
-        f"The {field} must be {wanted}, not {type(value).__name__}.", field=field, value=repr(value)
+        f"The {field} must be {wanted}, not {type(value).__name__}.",
+        hint=hint,
+        field=field,
+        value=repr(value),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from airflow_assets.exceptions import InvalidRequest
+from airflow_assets.exceptions import AssetCatalogError, InvalidRequest
+from airflow_assets.places import defined_at
 from airflow_assets.schemas.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class EventTrigger:
             passes over the events of that time.
         max_pending: how many queued runs of the Dag may pile up before further events wait in the log;
             default ``[airflow_assets] max_pending``.
-        id: what ``trigger_id`` says in the run. Default ``trigger_<position in any_of>``.
+        id: what ``trigger_asset.triggerId`` says in the run. Default ``trigger_<position in any_of>``.
+        position: set by :func:`any_of`.
 
     Raises:
         InvalidRequest: an argument breaks a rule; the message names it and the way out.
@@ -68,10 +70,34 @@ class EventTrigger:
     position: int = 1
 
     def __post_init__(self) -> None:
-        self.subscription()
+        try:
+            self.subscription()
+        except AssetCatalogError as error:
+            # Airflow shows the last two frames of an import error: ours. The user needs his own.
+            file, line = defined_at()
+            error.hint = f"{error.hint or ''} It is at {file}:{line}.".strip()
+            raise error.with_traceback(None) from None
+
+    def __and__(self, other: object) -> NoReturn:
+        _not_a_schedule()
+
+    __or__ = __rand__ = __ror__ = __and__
 
     def subscription(self) -> Subscription:
         """Return what the server follows."""
+        from pydantic import ValidationError
+
+        try:
+            return self._subscription()
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InvalidRequest(
+                f"EventTrigger is wrong at {'.'.join(map(str, first['loc']))}: {first['msg']}.",
+                hint="A metadata query is a list of conditions with field, type and value.",
+                field=str(first["loc"][0]),
+            ) from None
+
+    def _subscription(self) -> Subscription:
         if isinstance(self.events, str) or not self.events:
             raise InvalidRequest(
                 f"events={self.events!r} is not a list of events.",
@@ -128,12 +154,18 @@ def any_of(*triggers: EventTrigger, cron: str | None = None, timezone: str = "UT
             "any_of() needs at least one trigger.",
             hint="Give an EventTrigger, or schedule on the cron itself.",
         )
+    for trigger in triggers:
+        if not isinstance(trigger, EventTrigger):
+            raise InvalidRequest(
+                f"any_of() takes EventTriggers, not {trigger!r}.",
+                hint="Write any_of(EventTrigger(...), EventTrigger(...)), without as_schedule().",
+            )
     placed = [replace(trigger, position=position) for position, trigger in enumerate(triggers, 1)]
     ids = [trigger.subscription().trigger_id for trigger in placed]
     if twice := sorted({name for name in ids if ids.count(name) > 1}):
         raise InvalidRequest(
             f"any_of() has several triggers with the id {twice[0]!r}.",
-            hint="Give each another id: trigger_id tells them apart in the run.",
+            hint="Give each another id: triggerId tells them apart in the run.",
             field="id",
             value=twice[0],
         )
@@ -143,6 +175,13 @@ def any_of(*triggers: EventTrigger, cron: str | None = None, timezone: str = "UT
     from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable
 
     return AssetOrTimeSchedule(timetable=CronTriggerTimetable(cron, timezone=timezone), assets=condition)
+
+
+def _not_a_schedule() -> NoReturn:
+    raise InvalidRequest(
+        "An EventTrigger is not a schedule yet.",
+        hint="Call .as_schedule() on each, or join several with any_of(...).",
+    )
 
 
 def _any(markers: list[Asset]) -> BaseAsset:
