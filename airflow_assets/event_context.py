@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 EXTRA_KEY = "airflow_assets"
+RUN_ID_PREFIX = "asset_event__"
 _Default = TypeVar("_Default")
 
 
@@ -57,7 +58,7 @@ def _of(context: Any) -> TriggerAsset | None:
     for events in (context.get("triggering_asset_events") or {}).values():
         for event in events:
             content = (event.extra or {}).get(EXTRA_KEY)
-            if isinstance(content, dict) and "eventId" in content:
+            if isinstance(content, dict) and _started(context, content.get("eventId")):
                 return TriggerAsset(
                     content["asset"] or _fetched(content["eventId"]),
                     eventId=content["eventId"],
@@ -65,6 +66,11 @@ def _of(context: Any) -> TriggerAsset | None:
                     triggerIds=content.get("triggerIds", []),
                 )
     return None
+
+
+def _started(context: Any, event_id: str | None) -> bool:
+    """Whether the event made this run: a run of a native asset may list an event of ours beside its own."""
+    return event_id is not None and str(context["run_id"]).startswith(RUN_ID_PREFIX + event_id)
 
 
 @lru_cache(maxsize=8)

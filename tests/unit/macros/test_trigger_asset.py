@@ -13,7 +13,13 @@ from airflow.sdk.execution_time.context import TriggeringAssetEventsAccessor, se
 
 import airflow_assets
 from airflow_assets import event_context, macros, policy
-from airflow_assets.airflow_bridge.payload import EXTRA_KEY, MAX_BYTES, extra_of
+from airflow_assets.airflow_bridge.payload import (
+    EXTRA_KEY,
+    MAX_BYTES,
+    RUN_ID_PREFIX,
+    extra_of,
+    run_id_of,
+)
 from airflow_assets.client import get_client
 from airflow_assets.exceptions import NotFound
 from airflow_assets.schemas.assets import AssetInput
@@ -26,7 +32,7 @@ CONTRACT = {
 
 
 @contextmanager
-def task(*extras):
+def task(*extras, run_id=None):
     """Run inside as inside a task whose Dag run was started by events with these extras."""
     events = [
         SimpleNamespace(
@@ -35,7 +41,13 @@ def task(*extras):
         )
         for extra in extras
     ]  # fmt: skip
-    with set_current_context({"triggering_asset_events": TriggeringAssetEventsAccessor.build(events)}):
+    contents = [(extra or {}).get(EXTRA_KEY) for extra in extras]
+    event_id = next((content["eventId"] for content in contents if isinstance(content, dict)), "none")
+    context = {
+        "triggering_asset_events": TriggeringAssetEventsAccessor.build(events),
+        "run_id": run_id or run_id_of(event_id),
+    }
+    with set_current_context(context):
         yield
 
 
@@ -54,6 +66,21 @@ def render(template: str, dag: DAG | None = None) -> str:
 
 def test_the_two_sides_agree_on_the_key() -> None:
     assert event_context.EXTRA_KEY == EXTRA_KEY
+    assert event_context.RUN_ID_PREFIX == RUN_ID_PREFIX
+
+
+def test_a_run_of_a_native_asset_is_not_the_events_though_it_lists_it(extra) -> None:
+    with task(extra, run_id="asset_triggered__2026-11-30T00:00:00+00:00"):
+        from airflow_assets import trigger_asset
+
+        assert trigger_asset is None
+
+
+def test_a_replay_has_the_asset_too(extra) -> None:
+    with task(extra, run_id=run_id_of(extra[EXTRA_KEY]["eventId"], "again")):
+        from airflow_assets import trigger_asset
+
+        assert trigger_asset.id == "a"
 
 
 def test_all_members_of_the_contract_in_a_template_and_in_python(extra) -> None:
