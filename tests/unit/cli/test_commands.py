@@ -199,7 +199,14 @@ def test_a_password_is_taken_from_the_environment_or_asked_for(cli, catalog, mon
     with pytest.raises(ZeroDivisionError):
         cli("get", "a", "--username", "ann", "--api_url", "http://h", "--tenant", "t")
     assert seen == [
-        {"api_url": "http://h", "tenant": "t", "token": None, "username": "ann", "password": "pw"}
+        {
+            "api_url": "http://h",
+            "tenant": "t",
+            "token": None,
+            "username": "ann",
+            "password": "pw",
+            "patience": 10.0,
+        }
     ]
 
 
