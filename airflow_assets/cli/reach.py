@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from airflow_assets.client.base import CatalogClient
 
 TIMEOUT = 10.0
-_WAY_OUT = "Start the API server, or set [airflow_assets] api_url to an address that this part can reach."
+_WAY_OUT = (
+    "Start the API server, or correct the option the address comes from: [airflow_assets] api_url for the "
+    "catalogue, [core] execution_api_server_url or [api] base_url for Airflow's own."
+)
 
 
 def addresses() -> Iterator[Finding]:
