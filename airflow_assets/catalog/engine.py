@@ -243,9 +243,11 @@ def _begin_sqlite(conn: Connection) -> None:
 
 def _prepare_postgres(connection: Any, *_: Any) -> None:
     # Every look-up of ours has its index. With 4.0, the cost of a spinning disk, small tables would be read
-    # whole again and again, and a prepared plan keeps doing so when they have grown.
+    # whole again and again, and a prepared plan keeps doing so when they have grown. An array parameter looks
+    # dearer to a generic plan, so the server would plan such a statement anew each time.
     cursor = connection.cursor()
     cursor.execute("SET random_page_cost = 1.1")
+    cursor.execute("SET plan_cache_mode = force_generic_plan")
     cursor.close()
     connection.commit()
 
