@@ -18,6 +18,7 @@
     ├── Conflict                     409
     │   └── AssetAlreadyExists       409
     ├── AssetLocked                  423  somebody else holds the asset's lock
+    │   └── LockLost                 423  the lock that the code wrote under is no longer its own
     └── CatalogUnavailable           503  the catalogue could not be reached or is overloaded
 
 Over HTTP an error travels as a problem document (RFC 9457); :meth:`AssetCatalogError.to_problem` and
@@ -159,6 +160,12 @@ class AssetLocked(AssetCatalogError):
     """Somebody else holds the asset's lock."""
 
     code, title, status = "asset-locked", "Asset locked", 423
+
+
+class LockLost(AssetLocked):
+    """The lock that the code wrote under is no longer its own; the client raises it, no answer carries it."""
+
+    code, title = "lock-lost", "Lock lost"
 
 
 class CatalogUnavailable(AssetCatalogError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from airflow_assets.client import fencing
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
 from airflow_assets.schemas.transfer import ExportQuery
@@ -206,7 +207,9 @@ class AsyncCatalogClient:
         return cast("ImportResult", await self._call("import_rows", request))
 
     async def _call(self, name: str, payload: Schema | None, path_id: str | None = None) -> Any:
-        return await self._transport.call(OPERATIONS[name], path_id, payload)
+        operation = OPERATIONS[name]
+        with fencing.guarding(operation):
+            return await self._transport.call(operation, path_id, payload)
 
     async def _walk(
         self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from airflow_assets.client import fencing
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
 from airflow_assets.schemas.transfer import ExportQuery
@@ -203,7 +204,9 @@ class CatalogClient:
         return cast("ImportResult", self._call("import_rows", request))
 
     def _call(self, name: str, payload: Schema | None, path_id: str | None = None) -> Any:
-        return self._transport.call(OPERATIONS[name], path_id, payload)
+        operation = OPERATIONS[name]
+        with fencing.guarding(operation):
+            return self._transport.call(operation, path_id, payload)
 
     def _walk(self, fetch: Callable[[_Query], Page[_Item]], query: _Query) -> Iterator[_Item]:
         cursor: str | None = ""
