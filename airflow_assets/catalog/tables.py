@@ -65,11 +65,16 @@ asset = Table(
     Column("created", UtcDateTime, nullable=False),
     Column("updated", UtcDateTime, nullable=False),
     Column("deleted", Boolean(create_constraint=False), nullable=False),
+    # When its lock runs out, null while it was released. Writers read it with the row that they lock anyway,
+    # and only then the lease. In no index, so that locking stays a heap-only update on PostgreSQL.
+    Column("lock_until", UtcDateTime),
     Index("ix_airflow_assets_asset_by_id", "tenant", "deleted", "id_sort", "pk"),
     Index("ix_airflow_assets_asset_by_updated", "tenant", "deleted", "updated", "pk"),
     Index("ix_airflow_assets_asset_by_created", "tenant", "deleted", "created", "pk"),
     Index("ix_airflow_assets_asset_by_type", "tenant", "deleted", "type", "id_sort", "pk"),
     Index("ix_airflow_assets_asset_by_namespace", "tenant", "deleted", "namespace", "id_sort", "pk"),
+    # The log names assets by number: SQLite would give a purged asset's number to the next new one.
+    sqlite_autoincrement=True,
     **_OPTIONS,
 )
 
@@ -182,6 +187,20 @@ edge = Table(
 only writes the target; ``target_pk`` 0: the task only reads the source. ``last_seen`` moves at most once an
 hour."""
 
+purged_asset = Table(
+    PREFIX + "purged_asset",
+    metadata,
+    Column("asset_pk", BigInteger, primary_key=True, autoincrement=False),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("asset_key", bytes_of(32), nullable=False, index=True),
+    Column("id", exact_text(1500), nullable=False),
+    Column("namespace", exact_text(150)),
+    Column("purged", UtcDateTime, nullable=False),
+    **_OPTIONS,
+)
+"""What a purged asset was called, as long as the log still has something of it: its events and usages stay
+readable by its id. One id may have been purged several times."""
+
 sequence = Table(
     PREFIX + "sequence",
     metadata,
@@ -201,7 +220,8 @@ consumer = Table(
     Column("updated", UtcDateTime, nullable=False),
     **_OPTIONS,
 )
-"""How far a reader of the log has come: kind ``dag`` and the dag_id, or kind ``follower``. ``state`` is the
+"""How far a reader of the log has come: kind ``dag`` and the dag_id, kind ``follower``, or kind
+``shipper`` and a hash (``bookmarks.py``). ``state`` is the
 reader's own JSON."""
 
 job = Table(
@@ -222,3 +242,60 @@ followed = Table(
     **_OPTIONS,
 )
 """Events of Airflow's own ``asset_event`` table that have been taken over, each once."""
+
+lease = Table(
+    PREFIX + "lease",
+    metadata,
+    Column("asset_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False),
+    # The number of the last tenure. The row stays when the lock is free or the asset gone: numbers only grow.
+    Column("fencing", BigInteger, nullable=False),
+    # Whether there are rows in ``waiter``: a free lock is then not for everybody.
+    Column("queued", Boolean(create_constraint=False), nullable=False),
+    # Null while the lock is free; then so is everything below.
+    Column("owner_key", bytes_of(32)),
+    Column("owner_type", String(10)),
+    Column("dag_id", exact_text(250)),
+    Column("run_id", exact_text(250)),
+    Column("task_id", exact_text(250)),
+    Column("map_index", Integer),
+    Column("try_number", Integer),
+    Column("clear_number", Integer),
+    Column("user_name", exact_text(1500)),
+    Column("acquired", UtcDateTime),
+    Column("locked_until", UtcDateTime),
+    Column("ttl", BigInteger),  # microseconds
+    Column("hold_after_run", Boolean(create_constraint=False)),
+    **_OPTIONS,
+)
+"""Locks, by the identity of their asset. Without an index on times: there are as many rows as assets that
+were ever locked, and every lock would have to keep it."""
+
+waiter = Table(
+    PREFIX + "waiter",
+    metadata,
+    Column("asset_key", bytes_of(32), primary_key=True),
+    Column("wait_id", String(36), primary_key=True),
+    Column("owner_key", bytes_of(32), nullable=False),
+    Column("since", UtcDateTime, nullable=False),
+    Column("seen", UtcDateTime, nullable=False),
+    Index("ix_airflow_assets_waiter_wait_id", "wait_id"),
+    **_OPTIONS,
+)
+"""Who waits for a lock, first come, first served by (``since``, ``wait_id``), the same for all assets of one
+wait; ``seen`` is when he last asked."""
+
+forced_unlock = Table(
+    PREFIX + "forced_unlock",
+    metadata,
+    Column("pk", BigId, primary_key=True, autoincrement=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("asset_pk", BigInteger, nullable=False),
+    Column("lease", LongText, nullable=False),
+    Column("reason", LongText, nullable=False),
+    Column("source", LongText, nullable=False),
+    Column("created", UtcDateTime, nullable=False),
+    Index("ix_airflow_assets_forced_unlock_of_asset", "asset_pk", "pk"),
+    **_OPTIONS,
+)
+"""Locks that were taken by force: ``lease`` as it was (JSON), why, and by whom (JSON)."""

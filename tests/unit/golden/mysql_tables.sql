@@ -14,6 +14,7 @@ CREATE TABLE airflow_assets_asset (
 	created DATETIME(6) NOT NULL,
 	updated DATETIME(6) NOT NULL,
 	deleted BOOL NOT NULL,
+	lock_until DATETIME(6),
 	CONSTRAINT pk_airflow_assets_asset PRIMARY KEY (pk),
 	CONSTRAINT uq_airflow_assets_asset_asset_key UNIQUE (asset_key)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
@@ -82,11 +83,45 @@ CREATE TABLE airflow_assets_followed (
 
 CREATE INDEX ix_airflow_assets_followed_created ON airflow_assets_followed (created);
 
+CREATE TABLE airflow_assets_forced_unlock (
+	pk BIGINT NOT NULL AUTO_INCREMENT,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	asset_pk BIGINT NOT NULL,
+	lease MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	reason MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	source MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	created DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_forced_unlock PRIMARY KEY (pk)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_forced_unlock_of_asset ON airflow_assets_forced_unlock (asset_pk, pk);
+
 CREATE TABLE airflow_assets_job (
 	name VARCHAR(50) NOT NULL,
 	owner VARCHAR(100) NOT NULL,
 	expires DATETIME(6) NOT NULL,
 	CONSTRAINT pk_airflow_assets_job PRIMARY KEY (name)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_lease (
+	asset_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	fencing BIGINT NOT NULL,
+	queued BOOL NOT NULL,
+	owner_key VARBINARY(32),
+	owner_type VARCHAR(10),
+	dag_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	task_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	map_index INTEGER,
+	try_number INTEGER,
+	clear_number INTEGER,
+	user_name VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	acquired DATETIME(6),
+	locked_until DATETIME(6),
+	ttl BIGINT,
+	hold_after_run BOOL,
+	CONSTRAINT pk_airflow_assets_lease PRIMARY KEY (asset_key)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
 
 CREATE TABLE airflow_assets_lineage (
@@ -116,6 +151,18 @@ CREATE INDEX ix_airflow_assets_lineage_run ON airflow_assets_lineage (dag_id, ru
 
 CREATE UNIQUE INDEX uq_airflow_assets_lineage_record ON airflow_assets_lineage (record_key, bundle);
 
+CREATE TABLE airflow_assets_purged_asset (
+	asset_pk BIGINT NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	asset_key VARBINARY(32) NOT NULL,
+	id VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	namespace VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	purged DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_purged_asset PRIMARY KEY (asset_pk)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_purged_asset_asset_key ON airflow_assets_purged_asset (asset_key);
+
 CREATE TABLE airflow_assets_sequence (
 	name VARCHAR(30) NOT NULL,
 	value BIGINT NOT NULL,
@@ -133,6 +180,17 @@ CREATE TABLE airflow_assets_usage (
 CREATE INDEX ix_airflow_assets_usage_created ON airflow_assets_usage (created);
 
 CREATE INDEX ix_airflow_assets_usage_of_asset ON airflow_assets_usage (asset_pk, lineage_seq);
+
+CREATE TABLE airflow_assets_waiter (
+	asset_key VARBINARY(32) NOT NULL,
+	wait_id VARCHAR(36) NOT NULL,
+	owner_key VARBINARY(32) NOT NULL,
+	since DATETIME(6) NOT NULL,
+	seen DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_waiter PRIMARY KEY (asset_key, wait_id)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_waiter_wait_id ON airflow_assets_waiter (wait_id);
 
 CREATE TABLE airflow_assets_alias (
 	alias_key VARBINARY(32) NOT NULL,

@@ -31,13 +31,15 @@ _OPTIONS: dict[str, Any] = {
     for option, value in (("charset", "utf8mb4"), ("collate", "utf8mb4_bin"), ("row_format", "DYNAMIC"))
 }
 
+_OF_TABLE: dict[str, dict[str, Any]] = {"asset": {"sqlite_autoincrement": True}}
+
 
 def upgrade() -> None:
     present = set() if context.is_offline_mode() else set(sa.inspect(op.get_bind()).get_table_names())
     for name, columns in _tables().items():
         if _P + name in present:
             continue
-        op.create_table(_P + name, *columns, **_OPTIONS)
+        op.create_table(_P + name, *columns, **_OPTIONS, **_OF_TABLE.get(name, {}))
         for index, fields, unique in _INDEXES.get(name, ()):
             op.create_index(index, _P + name, fields, unique=unique)
 
@@ -58,7 +60,7 @@ def _asset_pk(**options: Any) -> sa.Column[Any]:
 
 
 def _tables() -> dict[str, list[Any]]:
-    return {**_asset_tables(), **_log_tables(), **_work_tables()}
+    return {**_asset_tables(), **_log_tables(), **_work_tables(), **_lock_tables()}
 
 
 def _asset_tables() -> dict[str, list[Any]]:
@@ -79,6 +81,7 @@ def _asset_tables() -> dict[str, list[Any]]:
             sa.Column("created", UtcDateTime, nullable=False),
             sa.Column("updated", UtcDateTime, nullable=False),
             sa.Column("deleted", sa.Boolean(create_constraint=False), nullable=False),
+            sa.Column("lock_until", UtcDateTime),
         ],
         "alias": [
             sa.Column("alias_key", bytes_of(32), primary_key=True),
@@ -86,6 +89,14 @@ def _asset_tables() -> dict[str, list[Any]]:
             sa.Column("id", exact_text(1500), nullable=False),
             _asset_pk(),
             sa.Column("created", UtcDateTime, nullable=False),
+        ],
+        "purged_asset": [
+            sa.Column("asset_pk", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("asset_key", bytes_of(32), nullable=False),
+            sa.Column("id", exact_text(1500), nullable=False),
+            sa.Column("namespace", exact_text(150)),
+            sa.Column("purged", UtcDateTime, nullable=False),
         ],
         "metadata_value": [
             _asset_pk(primary_key=True),
@@ -178,6 +189,46 @@ def _work_tables() -> dict[str, list[Any]]:
     }
 
 
+def _lock_tables() -> dict[str, list[Any]]:
+    return {
+        "lease": [
+            sa.Column("asset_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("fencing", sa.BigInteger, nullable=False),
+            sa.Column("queued", sa.Boolean(create_constraint=False), nullable=False),
+            sa.Column("owner_key", bytes_of(32)),
+            sa.Column("owner_type", sa.String(10)),
+            sa.Column("dag_id", exact_text(250)),
+            sa.Column("run_id", exact_text(250)),
+            sa.Column("task_id", exact_text(250)),
+            sa.Column("map_index", sa.Integer),
+            sa.Column("try_number", sa.Integer),
+            sa.Column("clear_number", sa.Integer),
+            sa.Column("user_name", exact_text(1500)),
+            sa.Column("acquired", UtcDateTime),
+            sa.Column("locked_until", UtcDateTime),
+            sa.Column("ttl", sa.BigInteger),
+            sa.Column("hold_after_run", sa.Boolean(create_constraint=False)),
+        ],
+        "waiter": [
+            sa.Column("asset_key", bytes_of(32), primary_key=True),
+            sa.Column("wait_id", sa.String(36), primary_key=True),
+            sa.Column("owner_key", bytes_of(32), nullable=False),
+            sa.Column("since", UtcDateTime, nullable=False),
+            sa.Column("seen", UtcDateTime, nullable=False),
+        ],
+        "forced_unlock": [
+            sa.Column("pk", BigId, primary_key=True, autoincrement=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("asset_pk", sa.BigInteger, nullable=False),
+            sa.Column("lease", LongText, nullable=False),
+            sa.Column("reason", LongText, nullable=False),
+            sa.Column("source", LongText, nullable=False),
+            sa.Column("created", UtcDateTime, nullable=False),
+        ],
+    }
+
+
 _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
     "asset": (
         (f"ix_{_P}asset_by_id", ["tenant", "deleted", "id_sort", "pk"], False),
@@ -187,6 +238,7 @@ _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
         (f"ix_{_P}asset_by_namespace", ["tenant", "deleted", "namespace", "id_sort", "pk"], False),
     ),
     "alias": ((f"ix_{_P}alias_asset_pk", ["asset_pk"], False),),
+    "purged_asset": ((f"ix_{_P}purged_asset_asset_key", ["asset_key"], False),),
     "metadata_value": (
         (f"ix_{_P}metadata_value_equal", ["field", "value_hash", "id_sort", "asset_pk"], False),
         (f"ix_{_P}metadata_value_range", ["field", "tag", "value_sort", "asset_pk"], False),
@@ -209,4 +261,6 @@ _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
         (f"ix_{_P}edge_target", ["target_pk", "source_pk"], False),
     ),
     "followed": ((f"ix_{_P}followed_created", ["created"], False),),
+    "waiter": ((f"ix_{_P}waiter_wait_id", ["wait_id"], False),),
+    "forced_unlock": ((f"ix_{_P}forced_unlock_of_asset", ["asset_pk", "pk"], False),),
 }
