@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from airflow_assets.catalog import (
     assets,
+    bookmarks,
     dependencies,
     event_listing,
     facets,
+    leases,
+    leases_listing,
     lineage,
     log,
     record,
     restore,
     search,
+    shipping,
     transfer,
 )
 from airflow_assets.catalog.engine import read, retrying, write
@@ -37,6 +41,18 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.leases import (
+        AcquireLeases,
+        ForcedUnlock,
+        ForcedUnlockQuery,
+        ForceUnlock,
+        ForceUnlockResult,
+        Lease,
+        LeaseGrant,
+        LeaseQuery,
+        ReleaseLeases,
+        ReleaseResult,
+    )
     from airflow_assets.schemas.lineage import (
         Graph,
         LineageEvent,
@@ -57,6 +73,16 @@ if TYPE_CHECKING:
         HistoryQuery,
         LineageQuery,
         UsageQuery,
+    )
+    from airflow_assets.schemas.shipping import (
+        Bookmark,
+        BookmarkMove,
+        Bookmarks,
+        BookmarksOpen,
+        DeletedLineage,
+        LineagePage,
+        LineageRead,
+        ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
 
@@ -183,9 +209,45 @@ class CatalogService:
         """Return one page of lineage events, newest first."""
         return self._read(lambda conn: lineage.list_lineage(conn, caller, query))
 
+    def read_lineage(self, caller: Caller, body: LineageRead) -> LineagePage:
+        """Return the lineage events after a number, oldest first."""
+        return self._read(lambda conn: shipping.read_lineage(conn, caller, body))
+
+    def delete_shipped(self, caller: Caller, body: ShippedDelete) -> DeletedLineage:
+        """Delete lineage that has been shipped."""
+        return self._write(lambda conn: (shipping.delete_shipped(conn, caller, body), False))
+
+    def open_bookmarks(self, caller: Caller, body: BookmarksOpen) -> Bookmarks:
+        """Return the bookmarks of a shipper, made where there are none."""
+        return self._write(lambda conn: (bookmarks.open_bookmarks(conn, caller, body), False))
+
+    def move_bookmark(self, caller: Caller, body: BookmarkMove) -> Bookmark:
+        """Move a bookmark forward."""
+        return self._write(lambda conn: (bookmarks.move_bookmark(conn, caller, body), False))
+
     def dependencies(self, caller: Caller, query: DependencyQuery) -> Graph:
         """Return the neighbourhood of an asset."""
         return self._read(lambda conn: dependencies.dependencies(conn, caller, query))
+
+    def acquire_leases(self, caller: Caller, body: AcquireLeases) -> LeaseGrant:
+        """Lock assets, all or none; see :func:`airflow_assets.catalog.leases.acquire`."""
+        return leases.acquire(self.engine, caller, body)
+
+    def release_leases(self, caller: Caller, body: ReleaseLeases) -> ReleaseResult:
+        """Give up locks; see :func:`airflow_assets.catalog.leases.release`."""
+        return leases.release(self.engine, caller, body)
+
+    def force_unlock(self, caller: Caller, body: ForceUnlock) -> ForceUnlockResult:
+        """Take a lock by force; see :func:`airflow_assets.catalog.leases.force_unlock`."""
+        return leases.force_unlock(self.engine, caller, body)
+
+    def list_leases(self, caller: Caller, query: LeaseQuery) -> Page[Lease]:
+        """Return one page of the locks that are held now."""
+        return self._read(lambda conn: leases_listing.list_leases(conn, caller, query))
+
+    def list_forced_unlocks(self, caller: Caller, query: ForcedUnlockQuery) -> Page[ForcedUnlock]:
+        """Return one page of the locks that were taken by force, newest first."""
+        return self._read(lambda conn: leases_listing.list_forced_unlocks(conn, caller, query))
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:  # noqa: ARG002
         """Return the URIs that Airflow's Dags give to names: none, where there is no Airflow."""

@@ -22,6 +22,7 @@ class AssetState:
 
     :param key: its identity (:func:`airflow_assets.schemas.rules.identity`).
     :param pk: its row number; 0 as long as it has no row.
+    :param lock_until: when its lock runs out; may be over. Only the locks' own modules write it.
     """
 
     key: bytes
@@ -38,6 +39,7 @@ class AssetState:
     created: datetime
     updated: datetime
     deleted: bool
+    lock_until: datetime | None = None
 
     @classmethod
     def of(cls, row: Any) -> AssetState:
@@ -57,6 +59,7 @@ class AssetState:
             created=row.created.astimezone(timezone.utc),
             updated=row.updated.astimezone(timezone.utc),
             deleted=bool(row.deleted),
+            lock_until=row.lock_until,
         )
 
     def columns(self) -> dict[str, Any]:
@@ -101,4 +104,5 @@ class AssetState:
         )
 
 
-_SHARED = tuple(field.name for field in fields(AssetState) if field.name not in {"key", "pk", "tenant"})
+_NOT_SHOWN = frozenset({"key", "pk", "tenant", "lock_until"})
+_SHARED = tuple(field.name for field in fields(AssetState) if field.name not in _NOT_SHOWN)

@@ -215,6 +215,7 @@ class _Locked(NamedTuple):
     created: datetime
     updated: datetime
     deleted: bool
+    lock_until: datetime | None
     clock: datetime
     recorded: bool
 
@@ -241,7 +242,7 @@ _LOCK_PREPARED = Prepared(
     "airflow_assets_lock",
     """
     SELECT asset_key, pk, tenant, id, type, namespace, display_name, description, metadata, uri, asset_group,
-        created, updated, deleted, clock_timestamp(),
+        created, updated, deleted, lock_until, clock_timestamp(),
         EXISTS (SELECT FROM airflow_assets_lineage WHERE record_key = {record_key})
     FROM airflow_assets_asset WHERE asset_key = ANY({keys}) ORDER BY asset_key FOR UPDATE
     """,

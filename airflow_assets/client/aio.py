@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from airflow_assets.client import fencing
+from airflow_assets.schemas.leases import ForcedUnlockQuery, LeaseQuery
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
 from airflow_assets.schemas.transfer import ExportQuery
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.leases import (
+        AcquireLeases,
+        ForcedUnlock,
+        ForceUnlock,
+        ForceUnlockResult,
+        Lease,
+        LeaseGrant,
+        ReleaseLeases,
+        ReleaseResult,
+    )
     from airflow_assets.schemas.lineage import (
         Graph,
         LineageEvent,
@@ -32,6 +43,16 @@ if TYPE_CHECKING:
         FacetQuery,
         FacetResult,
         HistoryQuery,
+    )
+    from airflow_assets.schemas.shipping import (
+        Bookmark,
+        BookmarkMove,
+        Bookmarks,
+        BookmarksOpen,
+        DeletedLineage,
+        LineagePage,
+        LineageRead,
+        ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
 
@@ -182,12 +203,73 @@ class AsyncCatalogClient:
         async for item in self._walk(self.list_lineage, query or LineageQuery()):
             yield item
 
+    async def read_lineage(self, read: LineageRead) -> LineagePage:
+        """Return the lineage events after a number, oldest first, with the assets they name.
+
+        >>> page = client.read_lineage(LineageRead(after=0))
+        >>> await client.read_lineage(LineageRead(after=page.next_after))
+        """
+        return cast("LineagePage", await self._call("read_lineage", read))
+
+    async def open_bookmarks(self, request: BookmarksOpen) -> Bookmarks:
+        """Return how far each exporter of a shipper has come; a new one begins ``lookback`` seconds ago."""
+        return cast("Bookmarks", await self._call("open_bookmarks", request))
+
+    async def move_bookmark(self, move: BookmarkMove) -> Bookmark:
+        """Say what an exporter has confirmed.
+
+        :raises Conflict: another run has moved the bookmark meanwhile.
+        :raises NotFound: it has not been opened.
+        """
+        return cast("Bookmark", await self._call("move_bookmark", move))
+
+    async def delete_shipped(self, request: ShippedDelete) -> DeletedLineage:
+        """Delete lineage events that every exporter of a shipper has confirmed.
+
+        :raises NotFound: an exporter has no bookmark.
+        """
+        return cast("DeletedLineage", await self._call("delete_shipped", request))
+
     async def dependencies(self, query: DependencyQuery) -> Graph:
         """Return the neighbourhood of an asset.
 
         :raises AssetNotFound: there is no such asset.
         """
         return cast("Graph", await self._call("dependencies", query))
+
+    async def acquire_leases(self, request: AcquireLeases) -> LeaseGrant:
+        """Lock assets, all or none; locks that the caller holds already are extended.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds one, or waits for it and came earlier.
+        """
+        return cast("LeaseGrant", await self._call("acquire_leases", request))
+
+    async def release_leases(self, request: ReleaseLeases) -> ReleaseResult:
+        """Give up locks; what is free or held by somebody else stays as it is."""
+        return cast("ReleaseResult", await self._call("release_leases", request))
+
+    async def force_unlock(self, request: ForceUnlock) -> ForceUnlockResult:
+        """Take a lock from whoever holds it, for a reason that is recorded.
+
+        :raises AssetNotFound: there is no such asset.
+        """
+        return cast("ForceUnlockResult", await self._call("force_unlock", request))
+
+    async def list_leases(self, query: LeaseQuery | None = None) -> Page[Lease]:
+        """Return one page of the locks that are held now, the longest held first."""
+        return cast("Page[Lease]", await self._call("list_leases", query or LeaseQuery()))
+
+    async def iter_leases(self, query: LeaseQuery | None = None) -> AsyncIterator[Lease]:
+        """Go through all locks that are held now."""
+        async for item in self._walk(self.list_leases, query or LeaseQuery()):
+            yield item
+
+    async def list_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Page[ForcedUnlock]:
+        """Return one page of the locks that were taken by force, newest first."""
+        return cast(
+            "Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery())
+        )
 
     async def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from airflow_assets.client import fencing
+from airflow_assets.schemas.leases import ForcedUnlockQuery, LeaseQuery
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
 from airflow_assets.schemas.transfer import ExportQuery
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.leases import (
+        AcquireLeases,
+        ForcedUnlock,
+        ForceUnlock,
+        ForceUnlockResult,
+        Lease,
+        LeaseGrant,
+        ReleaseLeases,
+        ReleaseResult,
+    )
     from airflow_assets.schemas.lineage import (
         Graph,
         LineageEvent,
@@ -35,6 +46,16 @@ if TYPE_CHECKING:
         FacetQuery,
         FacetResult,
         HistoryQuery,
+    )
+    from airflow_assets.schemas.shipping import (
+        Bookmark,
+        BookmarkMove,
+        Bookmarks,
+        BookmarksOpen,
+        DeletedLineage,
+        LineagePage,
+        LineageRead,
+        ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
 
@@ -180,12 +201,70 @@ class CatalogClient:
         """Go through all matching lineage events."""
         yield from self._walk(self.list_lineage, query or LineageQuery())
 
+    def read_lineage(self, read: LineageRead) -> LineagePage:
+        """Return the lineage events after a number, oldest first, with the assets they name.
+
+        >>> page = client.read_lineage(LineageRead(after=0))
+        >>> client.read_lineage(LineageRead(after=page.next_after))
+        """
+        return cast("LineagePage", self._call("read_lineage", read))
+
+    def open_bookmarks(self, request: BookmarksOpen) -> Bookmarks:
+        """Return how far each exporter of a shipper has come; a new one begins ``lookback`` seconds ago."""
+        return cast("Bookmarks", self._call("open_bookmarks", request))
+
+    def move_bookmark(self, move: BookmarkMove) -> Bookmark:
+        """Say what an exporter has confirmed.
+
+        :raises Conflict: another run has moved the bookmark meanwhile.
+        :raises NotFound: it has not been opened.
+        """
+        return cast("Bookmark", self._call("move_bookmark", move))
+
+    def delete_shipped(self, request: ShippedDelete) -> DeletedLineage:
+        """Delete lineage events that every exporter of a shipper has confirmed.
+
+        :raises NotFound: an exporter has no bookmark.
+        """
+        return cast("DeletedLineage", self._call("delete_shipped", request))
+
     def dependencies(self, query: DependencyQuery) -> Graph:
         """Return the neighbourhood of an asset.
 
         :raises AssetNotFound: there is no such asset.
         """
         return cast("Graph", self._call("dependencies", query))
+
+    def acquire_leases(self, request: AcquireLeases) -> LeaseGrant:
+        """Lock assets, all or none; locks that the caller holds already are extended.
+
+        :raises AssetNotFound: there is no such asset.
+        :raises AssetLocked: somebody else holds one, or waits for it and came earlier.
+        """
+        return cast("LeaseGrant", self._call("acquire_leases", request))
+
+    def release_leases(self, request: ReleaseLeases) -> ReleaseResult:
+        """Give up locks; what is free or held by somebody else stays as it is."""
+        return cast("ReleaseResult", self._call("release_leases", request))
+
+    def force_unlock(self, request: ForceUnlock) -> ForceUnlockResult:
+        """Take a lock from whoever holds it, for a reason that is recorded.
+
+        :raises AssetNotFound: there is no such asset.
+        """
+        return cast("ForceUnlockResult", self._call("force_unlock", request))
+
+    def list_leases(self, query: LeaseQuery | None = None) -> Page[Lease]:
+        """Return one page of the locks that are held now, the longest held first."""
+        return cast("Page[Lease]", self._call("list_leases", query or LeaseQuery()))
+
+    def iter_leases(self, query: LeaseQuery | None = None) -> Iterator[Lease]:
+        """Go through all locks that are held now."""
+        yield from self._walk(self.list_leases, query or LeaseQuery())
+
+    def list_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Page[ForcedUnlock]:
+        """Return one page of the locks that were taken by force, newest first."""
+        return cast("Page[ForcedUnlock]", self._call("list_forced_unlocks", query or ForcedUnlockQuery()))
 
     def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from pydantic import Field
+
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.rules import DEFAULT_TENANT
 
@@ -45,8 +47,14 @@ class Caller(Schema):
 
     :param hidden_namespaces: assets of these namespaces and of their dotted children do not exist for the
         caller: they are left out in SQL of every list, count, facet, graph and event.
+    :param fencing_tokens: asset id -> number of the tenure under which the caller writes; a write whose
+        number is older than the asset's present one is refused.
+    :param clear_number: how often the Dag run of a task has been cleared, if that is known: a clear begins a
+        new tenure of the locks that the run acquires again.
     """
 
     source: Source
     tenant: str = DEFAULT_TENANT
     hidden_namespaces: tuple[str, ...] = ()
+    fencing_tokens: dict[str, int] = Field(default_factory=dict)
+    clear_number: int | None = None

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.lease import Lease
 from airflow_assets.schemas.masking import mask_metadata
 
 
@@ -117,6 +118,8 @@ class Asset(Schema):
     deleted: bool
     aliases: list[str] = Field(default_factory=list)
     """Former ids that still resolve (filled by get, empty in lists)."""
+    lock: Lease | None = None
+    """Who holds its lock; null while it is free, and in the answers of writes."""
 
 
 def _unique_ids(value: list[str]) -> list[str]:

@@ -29,6 +29,8 @@ MAX_LIFETIME = timedelta(seconds=60)
 ROTATION_OVERLAP = timedelta(minutes=10)
 TENANT_HEADER = "X-Airflow-Assets-Tenant"
 """Which tenant a request is about; without it the default tenant."""
+FENCING_HEADER = "Airflow-Assets-Fencing-Tokens"
+"""Asset id -> fencing number of the lock under which a request writes: base64url of a JSON object."""
 
 _SUBJECT = re.compile(r"(ti|trigger|parse):(.+)", re.DOTALL)
 

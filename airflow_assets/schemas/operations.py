@@ -16,6 +16,18 @@ from typing import Any
 from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.base import Page, Schema
 from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+from airflow_assets.schemas.leases import (
+    AcquireLeases,
+    ForcedUnlock,
+    ForcedUnlockQuery,
+    ForceUnlock,
+    ForceUnlockResult,
+    Lease,
+    LeaseGrant,
+    LeaseQuery,
+    ReleaseLeases,
+    ReleaseResult,
+)
 from airflow_assets.schemas.lineage import (
     Graph,
     LineageEvent,
@@ -36,6 +48,16 @@ from airflow_assets.schemas.queries import (
     HistoryQuery,
     LineageQuery,
     UsageQuery,
+)
+from airflow_assets.schemas.shipping import (
+    Bookmark,
+    BookmarkMove,
+    Bookmarks,
+    BookmarksOpen,
+    DeletedLineage,
+    LineagePage,
+    LineageRead,
+    ShippedDelete,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
 
@@ -123,7 +145,35 @@ OPERATIONS: dict[str, Operation] = {
         Operation("list_history", "GET", "/history", Action.VIEW, Page[Change], query=HistoryQuery),
         Operation("list_usages", "GET", "/usages", Action.LIST, Page[Usage], query=UsageQuery),
         Operation("list_lineage", "GET", "/lineage", Action.LIST, Page[LineageEvent], query=LineageQuery),
+        Operation("read_lineage", "POST", "/lineage/read", Action.LIST, LineagePage, body=LineageRead),
+        Operation("delete_shipped", "POST", "/lineage/delete", Action.DELETE, DeletedLineage, body=ShippedDelete),
+        Operation("open_bookmarks", "POST", "/bookmarks/open", Action.UPDATE, Bookmarks, body=BookmarksOpen),
+        Operation("move_bookmark", "POST", "/bookmarks/move", Action.UPDATE, Bookmark, body=BookmarkMove),
         Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),
+        Operation(
+            "acquire_leases", "POST", "/locks/acquire", Action.LOCK, LeaseGrant, body=AcquireLeases
+        ),
+        Operation(
+            "release_leases", "POST", "/locks/release", Action.UNLOCK, ReleaseResult, body=ReleaseLeases
+        ),
+        Operation(
+            "force_unlock",
+            "POST",
+            "/locks/force-unlock",
+            Action.UNLOCK,
+            ForceUnlockResult,
+            body=ForceUnlock,
+            idempotent=False,
+        ),
+        Operation("list_leases", "GET", "/locks", Action.LIST, Page[Lease], query=LeaseQuery),
+        Operation(
+            "list_forced_unlocks",
+            "GET",
+            "/locks/forced",
+            Action.LIST,
+            Page[ForcedUnlock],
+            query=ForcedUnlockQuery,
+        ),
         Operation("native_uris", "POST", "/native-uris", Action.LIST, NativeUris, body=NativeNames),
         Operation("export_rows", "GET", "/export", Action.LIST, Page[ExportRow], query=ExportQuery),
         Operation("import_rows", "POST", "/import", Action.CREATE, ImportResult, body=ImportRequest),

@@ -52,6 +52,8 @@ class AssetFilter(Schema):
 
     :param q: free text: a literal, case-insensitive part of id, display name or description.
     :param metadata_query: conditions on top-level metadata keys.
+    :param locked: only those that are locked, or only those that are not; a lock counts until its time has
+        passed or its owner's end has been noticed.
     """
 
     ids: AssetIds | None = None
@@ -64,6 +66,7 @@ class AssetFilter(Schema):
     updated_from: Utc | None = None
     updated_to: Utc | None = None
     include_deleted: bool = False
+    locked: bool | None = None
 
 
 class AssetQuery(AssetFilter):
