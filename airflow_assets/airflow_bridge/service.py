@@ -15,6 +15,7 @@ from airflow_assets.airflow_bridge.notes import append_note
 from airflow_assets.airflow_bridge.payload import run_id_of
 from airflow_assets.airflow_bridge.planning import Matcher
 from airflow_assets.airflow_bridge.registry import present_ids
+from airflow_assets.airflow_bridge.run_times import with_runs
 from airflow_assets.airflow_bridge.runs import SerializedDags, Start, make_runs
 from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscriptions, teams_of
 from airflow_assets.catalog.engine import db_now, read
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.events import Event, Replay
     from airflow_assets.schemas.lineage import RecordResult, TaskRunRecord
     from airflow_assets.schemas.native import NativeNames, NativeUris
+    from airflow_assets.schemas.shipping import LineagePage, LineageRead
 
 log = logging.getLogger(__name__)
 _OF_THE_HOUSE = frozenset({SourceKind.PARSE, SourceKind.CLI})
@@ -45,6 +47,11 @@ class AirflowService(CatalogService):
             missing = [f"{one.asset_id}: {one.problem.get('detail')}" for one in result.problems]
             self._note(body.task.ti_id, [*body.warnings, *missing])
         return result
+
+    def read_lineage(self, caller: Caller, body: LineageRead) -> LineagePage:
+        """Return the lineage events after a number, oldest first, with the times of their runs."""
+        page = super().read_lineage(caller, body)
+        return self._read(lambda conn: with_runs(conn, page))
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:
         """Return the URIs that the Dags of this Airflow give to names.

@@ -97,7 +97,7 @@ def list_lineage(conn: Connection, caller: Caller, query: LineageQuery) -> Page[
     shown = rows[: query.limit]
     refs = Refs(conn, caller, shown)
     return Page(
-        items=[_event(row, refs) for row in shown],
+        items=[event_of(row, refs) for row in shown],
         next_cursor=cursors.encode(_LINEAGE, [shown[-1].seq]) if len(rows) > query.limit else None,
     )
 
@@ -156,7 +156,8 @@ def _task(row: Any) -> TaskRun:
     )
 
 
-def _event(row: Row[Any], refs: Refs) -> LineageEvent:
+def event_of(row: Row[Any], refs: Refs) -> LineageEvent:
+    """Return the lineage event of a row of the table ``lineage``."""
     return LineageEvent(
         seq=row.seq,
         task=_task(row),
@@ -189,6 +190,10 @@ class Refs:
             for ref in json.loads(text)
             if ref["id"] not in self._hidden and not is_hidden(ref["namespace"], self._caller)
         ]
+
+    def hides_some(self, row: Row[Any]) -> bool:
+        """Whether a row names an asset that is hidden."""
+        return any(len(self.visible(text)) < len(json.loads(text)) for text in (row.inputs, row.outputs))
 
     def visible_warnings(self, text: str) -> list[str]:
         """Return the warnings of a row, without those that name a hidden asset (see ``record.py``)."""

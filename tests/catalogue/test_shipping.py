@@ -1,0 +1,258 @@
+"""The log of lineage read forward, bookmarks, and the deletion of what has been shipped."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from airflow_assets.catalog import shipping, tables
+from airflow_assets.exceptions import Conflict, InvalidRequest, NotFound
+from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
+from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
+from airflow_assets.schemas.shipping import (
+    BookmarkMove,
+    BookmarksOpen,
+    LineageFilter,
+    LineageRead,
+    ShippedDelete,
+    ShippedEvent,
+)
+from tests.support.catalog_rows import CALLER, caller
+
+if TYPE_CHECKING:
+    from airflow_assets.catalog.service import CatalogService
+
+TABLE, FILE = "airflow_assets.types.Table", "airflow_assets.types.File"
+DAY = 24 * 3600.0
+
+
+def record(service: CatalogService, run: str, *, dag: str = "etl", task: str = "load", **more: Any) -> None:
+    bundle = Bundle(
+        inputs=[AssetRef(id="orders", namespace="sales", type=TABLE)],
+        outputs=[AssetInput(id=more.pop("output", "report"), type=FILE, metadata={"owner": "data"})],
+    )
+    service.record_task_run(
+        CALLER,
+        TaskRunRecord(
+            task=TaskRun(dag_id=dag, run_id=run, task_id=task, try_number=1),
+            state=more.pop("state", TaskState.SUCCESS),
+            start_date=datetime(2026, 3, 1, tzinfo=timezone.utc),
+            bundles=[bundle] * more.pop("bundles", 1),
+            **more,
+        ),
+    )
+
+
+def all_after(service: CatalogService, after: int = 0, limit: int = 500, **wanted: Any) -> list[ShippedEvent]:
+    """Every page from there on."""
+    found = []
+    while True:
+        page = service.read_lineage(
+            CALLER, LineageRead(after=after, limit=limit, filter=LineageFilter(**wanted))
+        )
+        found += page.items
+        assert page.next_after >= after
+        if page.at_end:
+            return found
+        after = page.next_after
+
+
+def runs(events: list[ShippedEvent]) -> list[str]:
+    return [event.task.run_id for event in events]
+
+
+def test_pages_hold_every_event_once_in_order_whatever_their_size(service: CatalogService) -> None:
+    for number in range(7):
+        record(service, f"r{number}", bundles=2)
+    wanted = [f"r{number // 2}" for number in range(14)]
+    for limit in (1, 2, 3, 14, 500):
+        found = all_after(service, limit=limit)
+        assert runs(found) == wanted
+        assert [event.seq for event in found] == sorted({event.seq for event in found})
+    half = found[6].seq
+    assert runs(all_after(service, half)) == wanted[7:]
+
+
+def test_a_page_carries_the_assets_as_they_are_now_by_the_names_of_then(service: CatalogService) -> None:
+    record(service, "r1")
+    service.rename_asset(CALLER, Rename(old_id="report", new_id="reports.daily"))
+    service.delete_asset(CALLER, "orders")
+    record(service, "r2", state=TaskState.FAILED, output="never stored")
+    page = service.read_lineage(CALLER, LineageRead(after=0))
+    assert [ref.id for event in page.items for ref in event.outputs] == ["report", "never stored"]
+    assert set(page.assets) == {"report", "orders"}
+    assert page.assets["report"].id == "reports.daily"
+    assert page.assets["report"].metadata == {"owner": "data"}
+    assert page.assets["orders"].deleted
+    assert page.at_end
+    assert page.items[1].state is TaskState.FAILED
+
+
+def test_an_empty_page_still_leads_on(service: CatalogService) -> None:
+    assert service.read_lineage(CALLER, LineageRead(after=0)).at_end
+    for number in range(5):
+        record(service, f"r{number}")
+    service.upsert_asset(CALLER, AssetInput(id="other", type=TABLE))  # events have numbers too
+    query = LineageRead(after=0, limit=2, filter=LineageFilter(asset_namespace="nowhere"))
+    first = service.read_lineage(CALLER, query)
+    assert (first.items, first.at_end) == ([], False)
+    assert first.next_after > 0
+    assert all_after(service, limit=2, asset_namespace="nowhere") == []
+    last = service.read_lineage(CALLER, LineageRead(after=0))
+    assert last.next_after > last.items[-1].seq, "what is behind the last event need not be looked at again"
+    assert service.read_lineage(CALLER, LineageRead(after=last.next_after)).next_after == last.next_after
+
+
+def test_filters(service: CatalogService) -> None:
+    record(service, "a", dag="sales.load")
+    record(service, "b", dag="sales")
+    record(service, "c", dag="sales_other", task="save")
+    assert runs(all_after(service, dag_namespace="sales")) == ["a", "b"]
+    assert runs(all_after(service, dag_id="sales")) == ["b"]
+    assert runs(all_after(service, task_id="save")) == ["c"]
+    assert runs(all_after(service, asset_namespace="sales")) == ["a", "b", "c"]
+    assert runs(all_after(service, asset_namespace="sales", asset_types=[FILE])) == []  # not the same asset
+    assert runs(all_after(service, asset_types=[FILE, "Other"], dag_id="sales_other")) == ["c"]
+
+
+def test_what_is_hidden_is_not_shipped(service: CatalogService) -> None:
+    record(service, "a")
+    page = service.read_lineage(caller("sales"), LineageRead(after=0))
+    assert [ref.id for ref in page.items[0].inputs] == []
+    assert set(page.assets) == {"report"}
+
+
+def test_a_page_is_bounded_by_its_bytes(service: CatalogService, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        record(service, f"r{number}", output=f"report {number}")
+        service.upsert_asset(CALLER, AssetInput(id=f"report {number}", type=FILE, description="x" * 3_000))
+    monkeypatch.setattr(shipping, "PAGE_BYTES", 7_000)
+    page = service.read_lineage(CALLER, LineageRead(after=0))
+    assert (len(page.items), page.at_end) == (2, False)
+    monkeypatch.setattr(shipping, "PAGE_BYTES", 10)
+    assert len(service.read_lineage(CALLER, LineageRead(after=0)).items) == 1
+    assert runs(all_after(service)) == [f"r{number}" for number in range(6)]
+
+
+def opened(
+    service: CatalogService, *exporters: str, key: str = "dag.ship", lookback: float = DAY, **wanted: Any
+):  # type: ignore[no-untyped-def]
+    return service.open_bookmarks(
+        CALLER,
+        BookmarksOpen(key=key, exporters=list(exporters), lookback=lookback, filter=LineageFilter(**wanted)),
+    ).items
+
+
+def moved(service: CatalogService, exporter: str, expected: int, seq: int, key: str = "dag.ship") -> int:
+    return service.move_bookmark(
+        CALLER, BookmarkMove(key=key, exporter=exporter, expected=expected, seq=seq)
+    ).seq
+
+
+def test_a_bookmark_begins_a_lookback_ago_and_moves_forward_only(service: CatalogService) -> None:
+    record(service, "old")
+    with service.engine.begin() as conn:
+        conn.execute(update(tables.lineage).values(created=datetime.now(timezone.utc) - timedelta(days=2)))
+    record(service, "new")
+    (a,) = opened(service, "a")
+    assert runs(all_after(service, a.seq)) == ["new"]
+    (late,) = opened(service, "late", lookback=3 * DAY)
+    assert runs(all_after(service, late.seq)) == ["old", "new"]
+    (none,) = opened(service, "none", lookback=0)
+    assert all_after(service, none.seq) == []
+
+    assert moved(service, "a", a.seq, a.seq + 5) == a.seq + 5
+    assert moved(service, "a", a.seq, a.seq + 5) == a.seq + 5, "a repeat after a lost answer"
+    with pytest.raises(Conflict, match="another run ships"):
+        moved(service, "a", a.seq, a.seq + 6)
+    with pytest.raises(InvalidRequest, match="forward only"):
+        moved(service, "a", a.seq + 5, a.seq)
+    with pytest.raises(NotFound, match="'b' of shipper 'dag.ship' has no bookmark"):
+        moved(service, "b", 0, 1)
+    again = opened(service, "late", "a", lookback=0)
+    assert [bookmark.seq for bookmark in again] == [late.seq, a.seq + 5]
+    assert again[1].begin == a.seq
+
+
+def test_of_many_that_move_one_bookmark_one_succeeds(service: CatalogService) -> None:
+    for number in range(3):
+        record(service, f"r{number}")
+    (a,) = opened(service, "a")
+    results: list[Any] = []
+
+    def move(seq: int) -> None:
+        try:
+            results.append(moved(service, "a", a.seq, seq))
+        except Conflict as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=move, args=(a.seq + step,)) for step in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(isinstance(result, Conflict) for result in results) == [False, True, True, True]
+
+
+def deleted(service: CatalogService, *exporters: str, key: str = "dag.ship") -> int:
+    total, after = 0, 0
+    while True:
+        answer = service.delete_shipped(
+            CALLER, ShippedDelete(key=key, exporters=list(exporters), after=after, limit=2)
+        )
+        total += answer.deleted
+        if answer.next_after is None:
+            return total
+        after = answer.next_after
+
+
+def test_only_what_every_exporter_has_confirmed_is_deleted(service: CatalogService) -> None:
+    record(service, "before")
+    with service.engine.begin() as conn:
+        conn.execute(update(tables.lineage).values(created=datetime.now(timezone.utc) - timedelta(days=2)))
+    for number in range(5):
+        record(service, f"r{number}")
+    a, b = opened(service, "a", "b")
+    seqs = [event.seq for event in all_after(service, a.seq)]
+    moved(service, "a", a.seq, seqs[4])
+    assert deleted(service, "a", "b") == 0
+    moved(service, "b", b.seq, seqs[2])
+    assert deleted(service, "a", "b") == 3
+    assert runs(all_after(service)) == ["before", "r3", "r4"]
+    with service.engine.connect() as conn:
+        assert conn.execute(select(func.count()).select_from(tables.usage)).scalar() == 2 * 3
+
+    opened(service, "c", key="another")
+    moved(service, "b", seqs[2], seqs[4])
+    assert deleted(service, "a", "b") == 0, "the other shipper still needs them"
+    with service.engine.begin() as conn:
+        old = datetime.now(timezone.utc) - timedelta(days=31)
+        conn.execute(update(tables.consumer).where(tables.consumer.c.seq < seqs[3]).values(updated=old))
+    assert deleted(service, "a", "b") == 2, "it has been given up"
+    assert runs(all_after(service)) == ["before"]
+
+
+def test_a_changed_filter_deletes_nothing_that_was_never_shipped(service: CatalogService) -> None:
+    record(service, "a", dag="one")
+    record(service, "b", dag="two")
+    (x,) = opened(service, "x", dag_id="one")
+    end = all_after(service)[-1].seq
+    moved(service, "x", x.seq, end)
+    opened(service, "x", dag_id="two")
+    assert deleted(service, "x") == 0
+    assert runs(all_after(service)) == ["a", "b"]
+
+
+def test_nothing_hidden_is_deleted(service: CatalogService) -> None:
+    record(service, "a")
+    stranger = caller("sales")
+    body = BookmarksOpen(key="k", exporters=["x"], lookback=DAY)
+    (x,) = service.open_bookmarks(stranger, body).items
+    move = BookmarkMove(key="k", exporter="x", expected=x.seq, seq=x.seq + 100)
+    service.move_bookmark(stranger, move)
+    assert service.delete_shipped(stranger, ShippedDelete(key="k", exporters=["x"])).deleted == 0
+    assert runs(all_after(service)) == ["a"]
