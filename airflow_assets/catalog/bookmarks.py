@@ -61,9 +61,8 @@ def open_bookmarks(conn: Connection, caller: Caller, body: BookmarksOpen) -> Boo
         if stored is None:
             if since is None:
                 since = _first_since(conn, caller, db_now(conn) - timedelta(seconds=body.lookback))
-            state = {
-                "tenant": caller.tenant, "key": body.key, "exporter": exporter, "begin": since, "filter": wanted,
-            }  # fmt: skip
+            whose = {"tenant": caller.tenant, "key": body.key, "exporter": exporter}
+            state = {**whose, "begin": since, "filter": wanted}
             stored = _Stored(since, state)
             row = {"kind": KIND, "name": name, "seq": since, "state": json_text(state), "updated": utc_now()}
             conn.execute(insert(consumer).values(row))

@@ -6,7 +6,7 @@ has read up to number *n* and asks for what is after *n* misses nothing.
 
 from __future__ import annotations
 
-import json
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, delete, func, or_, select
@@ -90,13 +90,10 @@ def _rows(conn: Connection, caller: Caller, query: LineageRead) -> tuple[Sequenc
     sizes = conn.execute(
         select(lineage.c.seq, size.label("size")).where(*where).order_by(lineage.c.seq).limit(query.limit)
     ).all()
-    total, end = 0, 0
-    for end, (_, bytes_) in enumerate(sizes, 1):
-        total += bytes_
-        if total > PAGE_BYTES:
-            break
     if not sizes:
         return [], True
+    room = accumulate(size for _, size in sizes)
+    end = 1 + next((at for at, total in enumerate(room) if total > PAGE_BYTES), len(sizes) - 1)
     upto = lineage.c.seq <= sizes[end - 1].seq
     rows = conn.execute(select(lineage).where(*where, upto).order_by(lineage.c.seq)).all()
     return rows, end == len(sizes) < query.limit

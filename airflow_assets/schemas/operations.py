@@ -146,13 +146,13 @@ OPERATIONS: dict[str, Operation] = {
         Operation("list_usages", "GET", "/usages", Action.LIST, Page[Usage], query=UsageQuery),
         Operation("list_lineage", "GET", "/lineage", Action.LIST, Page[LineageEvent], query=LineageQuery),
         Operation("read_lineage", "POST", "/lineage/read", Action.LIST, LineagePage, body=LineageRead),
-        Operation("delete_shipped", "POST", "/lineage/delete", Action.DELETE, DeletedLineage, body=ShippedDelete),
+        Operation(
+            "delete_shipped", "POST", "/lineage/delete", Action.DELETE, DeletedLineage, body=ShippedDelete
+        ),
         Operation("open_bookmarks", "POST", "/bookmarks/open", Action.UPDATE, Bookmarks, body=BookmarksOpen),
         Operation("move_bookmark", "POST", "/bookmarks/move", Action.UPDATE, Bookmark, body=BookmarkMove),
         Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),
-        Operation(
-            "acquire_leases", "POST", "/locks/acquire", Action.LOCK, LeaseGrant, body=AcquireLeases
-        ),
+        Operation("acquire_leases", "POST", "/locks/acquire", Action.LOCK, LeaseGrant, body=AcquireLeases),
         Operation(
             "release_leases", "POST", "/locks/release", Action.UNLOCK, ReleaseResult, body=ReleaseLeases
         ),

@@ -26,8 +26,8 @@ MAX_LOOKBACK = 366 * 24 * 3600.0 * 10
 class LineageFilter(Schema):
     """Which lineage events are wanted; every given member must hold. Texts compare exactly.
 
-    :param asset_namespace: an input or output is in this namespace. :param asset_types: ... is of one of these
-        types; of both, one and the same asset must meet both.
+    :param asset_namespace: an input or output is in this namespace.
+    :param asset_types: an input or output is of one of these types; given both, one asset must meet both.
     :param dag_namespace: the beginning of the Dag's id, up to one of its dots: ``sales`` is ``sales.load``.
     """
 

@@ -171,7 +171,7 @@ def test_a_bookmark_begins_a_lookback_ago_and_moves_forward_only(service: Catalo
         moved(service, "a", a.seq, a.seq + 6)
     with pytest.raises(InvalidRequest, match="forward only"):
         moved(service, "a", a.seq + 5, a.seq)
-    with pytest.raises(NotFound, match="'b' of shipper 'dag.ship' has no bookmark"):
+    with pytest.raises(NotFound, match=r"'b' of shipper .* has no bookmark"):
         moved(service, "b", 0, 1)
     again = opened(service, "late", "a", lookback=0)
     assert [bookmark.seq for bookmark in again] == [late.seq, a.seq + 5]
