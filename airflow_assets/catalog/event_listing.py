@@ -37,7 +37,7 @@ def list_events(conn: Connection, caller: Caller, query: EventQuery) -> Page[Eve
     With a metadata query at most 3,000 events are looked through for one page: it may then hold fewer than
     the limit, even none, and still have a next one.
     """
-    clauses = _clauses(conn, caller, query)
+    clauses = clauses_of(conn, caller, query)
     if clauses is None:
         return Page(items=[])
     order = _NEWEST if query.newest_first else _ORDER
@@ -47,7 +47,7 @@ def list_events(conn: Connection, caller: Caller, query: EventQuery) -> Page[Eve
     found: list[Event] = []
     for _ in range(_SCANS if query.metadata_query else 1):
         size = _SCANNED if query.metadata_query else query.limit + 1
-        rows = conn.execute(_after(statement, last, size, newest_first=query.newest_first)).all()
+        rows = conn.execute(part_of(statement, last, size, newest_first=query.newest_first)).all()
         for row in rows:
             if len(found) == query.limit:
                 return Page(items=found, next_cursor=cursors.encode(order, [found[-1].seq]))
@@ -76,7 +76,7 @@ def list_history(conn: Connection, caller: Caller, query: HistoryQuery) -> Page[
         visible(_EVENT.namespace, caller),
     )
     after = seen[0] if seen else None
-    rows = conn.execute(_after(statement, after, query.limit + 1, newest_first=True)).all()
+    rows = conn.execute(part_of(statement, after, query.limit + 1, newest_first=True)).all()
     shown = rows[: query.limit]
     more = len(rows) > query.limit
     return Page(
@@ -85,8 +85,8 @@ def list_history(conn: Connection, caller: Caller, query: HistoryQuery) -> Page[
     )
 
 
-def _clauses(conn: Connection, caller: Caller, query: EventQuery) -> list[ColumnElement[bool]] | None:
-    """The WHERE of the query; null when it names an asset that there is not."""
+def clauses_of(conn: Connection, caller: Caller, query: EventQuery) -> list[ColumnElement[bool]] | None:
+    """Return the WHERE of the query; null when it names an asset that there is not."""
     clauses: list[ColumnElement[bool]] = [_EVENT.tenant == caller.tenant, visible(_EVENT.namespace, caller)]
     if query.asset_id is not None:
         asset = search.find(conn, caller, query.asset_id)
@@ -107,7 +107,8 @@ def _clauses(conn: Connection, caller: Caller, query: EventQuery) -> list[Column
     return clauses + [clause(wanted) for wanted, clause in members if wanted is not None]
 
 
-def _after(statement: Select[Any], seq: int | None, size: int, *, newest_first: bool) -> Select[Any]:
+def part_of(statement: Select[Any], seq: int | None, size: int, *, newest_first: bool) -> Select[Any]:
+    """Return the next ``size`` rows of the statement, those behind number ``seq``, in the order of the log."""
     if seq is not None:
         statement = statement.where(_EVENT.seq < seq if newest_first else _EVENT.seq > seq)
     return statement.order_by(_EVENT.seq.desc() if newest_first else _EVENT.seq).limit(size)
