@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import jwt
@@ -93,7 +94,8 @@ def _managed_identity(token: str) -> Identity:
         )
     claims = _verified(token)
     if claims.kind == "trigger":
-        return ReaderIdentity.trigger(claims.subject_id, task_instances.dag_of_trigger(claims.subject_id))
+        find_dag = partial(task_instances.dag_of_trigger, claims.subject_id)
+        return ReaderIdentity.trigger(claims.subject_id, find_dag)
     if claims.kind == "parse":
         return ReaderIdentity.dag_file(claims.subject_id)
     return TaskIdentity(_own_try(claims))

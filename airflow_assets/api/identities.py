@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -38,6 +39,12 @@ class Identity(Protocol):
         """Return as whom the record of a task's try is written.
 
         :raises NotPermitted: the record is not the caller's to send.
+        """
+
+    def check_waits_for(self, ti_id: str, *, resume: bool) -> None:
+        """Refuse who would keep or move the place of a sensor that is not its own.
+
+        :raises NotPermitted: naming the caller and the task instance.
         """
 
     def is_member(self, team: str) -> bool:
@@ -90,6 +97,11 @@ class TaskIdentity:
             action=Action.RECORD.value,
         )
 
+    def check_waits_for(self, ti_id: str, *, resume: bool) -> None:  # noqa: ARG002
+        """A task for its own try."""
+        if ti_id != self.attempt.ti_id:
+            raise _not_its_own(self._name, ti_id)
+
     def is_member(self, team: str) -> bool:
         """The team of its Dag."""
         return self._team == team
@@ -110,24 +122,32 @@ class TaskIdentity:
 
 @dataclass(frozen=True)
 class ReaderIdentity:
-    """A trigger or a Dag file: it reads, and has no state that could make it a writer."""
+    """A trigger or a Dag file: it reads, and has no state that could make it a writer.
 
-    source: Source
+    :param find_dag: returns the Dag it belongs to; not called before that matters, as a thousand triggers may wait.
+    """
+
+    kind: SourceKind
+    user: str
     name: str
     allowed: frozenset[Action]
-    dag_id: str | None = None
+    find_dag: Callable[[], str | None] = lambda: None
 
     @classmethod
-    def trigger(cls, trigger_id: str, dag_id: str | None) -> ReaderIdentity:
+    def trigger(cls, trigger_id: str, find_dag: Callable[[], str | None]) -> ReaderIdentity:
         """A trigger in the triggerer, of the Dag whose task waits for it (none: an asset watcher's)."""
-        source = Source(kind=SourceKind.TRIGGER, dag_id=dag_id, user=f"trigger:{trigger_id}")
-        return cls(source, f"The trigger {trigger_id}", OF_TRIGGERS, dag_id)
+        name = f"The trigger {trigger_id}"
+        return cls(SourceKind.TRIGGER, f"trigger:{trigger_id}", name, OF_TRIGGERS, find_dag)
 
     @classmethod
     def dag_file(cls, name: str) -> ReaderIdentity:
         """A Dag file that is being parsed."""
-        source = Source(kind=SourceKind.PARSE, user=name)
-        return cls(source, f"The Dag file {name}", OF_DAG_FILES)
+        return cls(SourceKind.PARSE, name, f"The Dag file {name}", OF_DAG_FILES)
+
+    @cached_property
+    def source(self) -> Source:
+        """The trigger or the file."""
+        return Source(kind=self.kind, dag_id=self._dag_id, user=self.user)
 
     def check(self, action: Action) -> None:
         """Only the reads of its kind."""
@@ -138,13 +158,26 @@ class ReaderIdentity:
         """Nobody: it is no task."""
         raise refused(self.name, Action.RECORD, f"it is not the task {task.dag_id}.{task.task_id}")
 
+    def check_waits_for(self, ti_id: str, *, resume: bool) -> None:
+        """A trigger may say that its task still waits; it carries its place itself and goes on from no other.
+
+        That the task instance is its own is not looked up: a thousand triggers say this every 25 seconds, and it
+        only moves what purge must keep.
+        """
+        if resume or self.kind is not SourceKind.TRIGGER:
+            raise _not_its_own(self.name, ti_id)
+
     def is_member(self, team: str) -> bool:
         """The team of the waiting task's Dag."""
         return self._team == team
 
     @cached_property
+    def _dag_id(self) -> str | None:
+        return self.find_dag()
+
+    @cached_property
     def _team(self) -> str | None:
-        return teams.team_of_dag(self.dag_id) if self.dag_id is not None else None
+        return teams.team_of_dag(self._dag_id) if self._dag_id is not None else None
 
 
 @dataclass(frozen=True)
@@ -193,6 +226,11 @@ class UserIdentity:
             ti_id=task.ti_id,
         )
 
+    def check_waits_for(self, ti_id: str, *, resume: bool) -> None:  # noqa: ARG002
+        """Nobody, unless the site has its tasks log in as users: then which one it is, is its own word."""
+        if config.task_auth() != "user":
+            raise _not_its_own(self._name, ti_id)
+
     def is_member(self, team: str) -> bool:
         """Ask Airflow's auth manager."""
         return users.is_member(self.user, team)
@@ -211,3 +249,11 @@ class UserIdentity:
     @property
     def _name(self) -> str:
         return f"The user {self.user.get_name()}"
+
+
+def _not_its_own(who: str, ti_id: str) -> NotPermitted:
+    return NotPermitted(
+        f"{who} may not keep the place of the task instance {ti_id}.",
+        hint="Leave keepFor out: the cursor of each answer leads on.",
+        action=Action.LIST.value,
+    )

@@ -76,7 +76,7 @@ def refuses(identity: TaskIdentity | ReaderIdentity, action: Action) -> bool:
         (task("success", timedelta(minutes=11)), {Action.LIST, Action.VIEW}),
         (task("queued"), {Action.LIST, Action.VIEW}),
         (task(None), {Action.LIST, Action.VIEW}),
-        (ReaderIdentity.trigger("1", "dag"), {Action.LIST, Action.VIEW}),
+        (ReaderIdentity.trigger("1", lambda: "dag"), {Action.LIST, Action.VIEW}),
         (ReaderIdentity.dag_file("dags/a.py"), {Action.LIST}),
     ],
 )
@@ -87,7 +87,7 @@ def test_what_tasks_triggers_and_dag_files_may(identity: TaskIdentity, expected:
 def test_only_the_task_itself_records() -> None:
     run = TaskRun(dag_id="dag", run_id="run", task_id="task", try_number=1)
     assert task("running").recorder(run) == task("running").source
-    for other in (ReaderIdentity.trigger("1", "dag"), ReaderIdentity.dag_file("a.py")):
+    for other in (ReaderIdentity.trigger("1", lambda: "dag"), ReaderIdentity.dag_file("a.py")):
         with pytest.raises(NotPermitted):
             other.recorder(run)
     with pytest.raises(NotPermitted, match="try 2"):
