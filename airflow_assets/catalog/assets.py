@@ -32,11 +32,13 @@ def create(work: Workspace, incoming: AssetInput) -> AssetState:
 
     Raises:
         AssetAlreadyExists: the id, or a former id, of an asset that is not deleted.
+        AssetLocked: somebody else holds the lock that outlasted the deletion.
     """
     work.check_namespace(incoming.namespace)
     found = work.find(incoming.id)
     if found and not found.deleted:
         raise _exists(incoming.id, found)
+    work.check_lock(incoming.id)
     state = _new(work, incoming, incoming.metadata or {})
     if found and not work.is_alias(incoming.id):
         state = replace(state, pk=found.pk)
@@ -51,9 +53,11 @@ def update(work: Workspace, asset_id: str, changes: AssetUpdate) -> AssetState:
 
     Raises:
         AssetNotFound: also when it is deleted or hidden.
+        AssetLocked: somebody else holds its lock.
     """
     stored = _existing(work, asset_id)
     work.check_namespace(changes.namespace)
+    work.check_lock(asset_id)
     state = merge_asset(stored, changes, work.now, clears_namespace=True)
     work.put(state)
     work.emit(EventKind.UPDATED, stored, state)
@@ -73,10 +77,12 @@ def merge_in(work: Workspace, incoming: AssetInput) -> tuple[AssetState | None, 
     Raises:
         InvalidAsset: it is new and has no type.
         NamespaceNotAllowed: its namespace, or the wanted one, is closed to the caller.
+        AssetLocked: somebody else holds its lock.
     """
     work.check_namespace(incoming.namespace)
     stored = work.find(incoming.id)
     if stored is None:
+        work.check_lock(incoming.id)
         # A null removes its key: there is none yet. So the same upsert twice is the same as once.
         state = _new(work, incoming, merge_metadata({}, incoming.metadata or {}))
     else:
@@ -84,6 +90,7 @@ def merge_in(work: Workspace, incoming: AssetInput) -> tuple[AssetState | None, 
             raise NamespaceNotAllowed(
                 f"The asset {stored.id!r} is in a namespace that is closed to you.", asset_id=stored.id
             )
+        work.check_lock(incoming.id)
         state = merge_asset(stored, incoming, work.now)
     work.put(state)
     return stored, state
@@ -94,8 +101,10 @@ def delete(work: Workspace, asset_id: str) -> AssetState:
 
     Raises:
         AssetNotFound: also when it is deleted already or hidden.
+        AssetLocked: somebody else holds its lock, which outlasts the deletion.
     """
     stored = _existing(work, asset_id)
+    work.check_lock(asset_id)
     state = replace(stored, deleted=True, updated=work.now)
     work.put(state)
     work.emit(EventKind.DELETED, stored, state)
@@ -108,8 +117,10 @@ def rename(work: Workspace, names: Rename) -> AssetState:
     Raises:
         AssetNotFound: there is no asset of the old id.
         AssetAlreadyExists: the new id is, or was, another asset's.
+        AssetLocked: somebody else holds its lock, which moves along.
     """
     stored = _existing(work, names.old_id)
+    work.check_lock(names.old_id)
     taken = work.find(names.new_id)
     if taken is stored and names.new_id == stored.id:
         return stored

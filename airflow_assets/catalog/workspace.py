@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from airflow_assets.catalog import tables
+from airflow_assets.catalog import leases_rows, tables
 from airflow_assets.catalog.engine import db_now, utc_now
 from airflow_assets.catalog.filters import is_hidden
+from airflow_assets.catalog.leases_guard import Guard
 from airflow_assets.catalog.merge import diff
 from airflow_assets.catalog.prepared import Prepared, prepares
 from airflow_assets.catalog.states import AssetState
@@ -61,9 +62,12 @@ class Workspace:
         self._states: dict[bytes, AssetState] = {}
         self._original: dict[bytes, AssetState] = {}
         self._aliases: dict[bytes, bytes] = {}
-        clock = self._load(locked, lock=True)
+        wanted = list(locked)
+        clock = self._load(wanted, lock=True)
+        lockable = list(self._states.values())
         clock = self._load(read, lock=False) or clock
         clock = clock or db_now(conn)
+        self._guard = Guard(conn, caller, lockable, self._tokens(wanted), clock)
         # Strictly later than whatever it replaces, even where the clock is coarse or was set back.
         latest = max((state.updated for state in self._states.values()), default=clock)
         self.now: datetime = max(clock, latest + _TICK) if self._states else clock
@@ -127,6 +131,14 @@ class Workspace:
         """Tell whether the asset does not exist for the caller."""
         return is_hidden(state.namespace, self.caller)
 
+    def check_lock(self, asset_id: str) -> None:
+        """Refuse to write an asset that somebody else has locked; of a new id, under an old number.
+
+        Raises:
+            AssetLocked: naming the holder, or the number.
+        """
+        self._guard.check(self.key(asset_id))
+
     def put(self, state: AssetState) -> None:
         """Make this the asset's state; :meth:`emit` says what happened."""
         self._states[state.key] = state
@@ -154,9 +166,23 @@ class Workspace:
         changes = {} if kind is EventKind.USED else diff(before, after)
         self.rows.events.append(EventRow(after, kind.value, changes))
 
-    def write(self) -> list[int]:
-        """Write everything and return the numbers of the events."""
-        return self.rows.write(self._conn)
+    def write(self, *, last: bool = False) -> bool:
+        """Write everything and tell whether there were events; with ``last`` it may be committed then."""
+        written = {touch.before.key: key for key, touch in self.rows.assets.items() if touch.before}
+        self._guard.extend(written)
+        for before, after in written.items():
+            if before != after:
+                leases_rows.move(self._conn, self.caller.tenant, before, after)
+        return self.rows.write(self._conn, last=last)
+
+    def _tokens(self, wanted: Iterable[str]) -> dict[bytes, tuple[str, int]]:
+        """The caller's fencing numbers of the assets that may be written."""
+        given = self.caller.fencing_tokens
+        if not given:
+            return {}
+        writable = {self.key(asset_id) for asset_id in wanted}
+        found = {self.key(asset_id): (asset_id, token) for asset_id, token in given.items()}
+        return {key: token for key, token in found.items() if key in writable}
 
     def _load(self, ids: Iterable[str], *, lock: bool) -> datetime | None:
         tenant = self.caller.tenant
