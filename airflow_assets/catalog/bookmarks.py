@@ -1,7 +1,7 @@
 """How far each exporter of a shipper has confirmed: rows of the table ``consumer`` of kind ``shipper``.
 
-The row's name is a hash of tenant, shipper and exporter; its state says which they are, where the exporter
-began, and which events are its own.
+The row's name says tenant, shipper and exporter; its state, where the exporter began and which events are its
+own.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sqlalchemy import func, insert, select, update
 
 from airflow_assets.catalog.engine import db_now, utc_now
 from airflow_assets.catalog.log import last_seq
+from airflow_assets.catalog.log_readers import read_readers
 from airflow_assets.catalog.tables import consumer, lineage
 from airflow_assets.exceptions import Conflict, InvalidRequest, NotFound
 from airflow_assets.schemas.rules import json_text
 from airflow_assets.schemas.shipping import Bookmark, Bookmarks, LineageFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.shipping import BookmarkMove, BookmarksOpen, ShippedDelete
 
 KIND = "shipper"
-ABANDONED = timedelta(days=30)
-"""A shipper that has not run for so long holds back no deletion any more."""
+_LONGEST_NAME = 250
 _AT_ONE_TIME = 1_000
 
 
@@ -61,10 +60,14 @@ def open_bookmarks(conn: Connection, caller: Caller, body: BookmarksOpen) -> Boo
         if stored is None:
             if since is None:
                 since = _first_since(conn, caller, db_now(conn) - timedelta(seconds=body.lookback))
-            whose = {"tenant": caller.tenant, "key": body.key, "exporter": exporter}
-            state = {**whose, "begin": since, "filter": wanted}
-            stored = _Stored(since, state)
-            row = {"kind": KIND, "name": name, "seq": since, "state": json_text(state), "updated": utc_now()}
+            stored = _Stored(since, {"begin": since, "filter": wanted})
+            row = {
+                "kind": KIND,
+                "name": name,
+                "seq": since,
+                "state": json_text(stored.state),
+                "updated": utc_now(),
+            }
             conn.execute(insert(consumer).values(row))
         else:
             if stored.state["filter"] != wanted:
@@ -110,7 +113,9 @@ def move_bookmark(conn: Connection, caller: Caller, body: BookmarkMove) -> Bookm
 
 
 def deletable(conn: Connection, caller: Caller, body: ShippedDelete) -> tuple[int, int, LineageFilter]:
-    """Return what of the log a shipper's exporters have all confirmed: after, up to, and which events.
+    """Return what of the log a shipper's exporters have all confirmed, and no other reader still needs.
+
+    After, up to, and which events.
 
     Raises:
         NotFound: one of the exporters has no bookmark.
@@ -121,19 +126,8 @@ def deletable(conn: Connection, caller: Caller, body: ShippedDelete) -> tuple[in
         if stored is None:
             raise _not_opened(body.key, exporter)
         own.append(stored)
-    end = min([*(stored.seq for stored in own), *_needed_by_others(conn, caller, body.key)])
+    end = min(read_readers(conn).floor(lineage=True), *(stored.seq for stored in own))
     return max(stored.begin for stored in own), end, own[0].filter
-
-
-def _needed_by_others(conn: Connection, caller: Caller, key: str) -> Sequence[int]:
-    """Where the other shippers of the tenant stand that are still in use."""
-    rows = conn.execute(
-        select(consumer.c.seq, consumer.c.state).where(
-            consumer.c.kind == KIND, consumer.c.updated >= db_now(conn) - ABANDONED
-        )
-    )
-    states = [(seq, json.loads(state)) for seq, state in rows]
-    return [seq for seq, state in states if state["tenant"] == caller.tenant and state["key"] != key]
 
 
 def _first_since(conn: Connection, caller: Caller, since: datetime) -> int:
@@ -151,7 +145,12 @@ def _first_since(conn: Connection, caller: Caller, since: datetime) -> int:
 
 
 def _name(caller: Caller, key: str, exporter: str) -> str:
-    return hashlib.sha256(json_text([caller.tenant, key, exporter]).encode()).hexdigest()
+    """The key is what stands between the first and the last slash; a long one is cut and hashed."""
+    name = f"{caller.tenant}/{key}/{exporter}"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return f"{name[: _LONGEST_NAME - len(digest) - 1]}#{digest}"
 
 
 def _named(name: str) -> tuple[Any, Any]:

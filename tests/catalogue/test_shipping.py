@@ -231,9 +231,27 @@ def test_only_what_every_exporter_has_confirmed_is_deleted(service: CatalogServi
     assert deleted(service, "a", "b") == 0, "the other shipper still needs them"
     with service.engine.begin() as conn:
         old = datetime.now(timezone.utc) - timedelta(days=31)
-        conn.execute(update(tables.consumer).where(tables.consumer.c.seq < seqs[3]).values(updated=old))
+        conn.execute(update(tables.lineage).values(created=old))
+        conn.execute(
+            update(tables.consumer).where(tables.consumer.c.name == "main/another/c").values(updated=old)
+        )
     assert deleted(service, "a", "b") == 2, "it has been given up"
     assert runs(all_after(service)) == ["before"]
+
+
+def test_a_bookmark_is_known_by_its_whole_name(service: CatalogService) -> None:
+    record(service, "a")
+    long = "k" * 990
+    one, two = opened(service, "x", key=long + "1"), opened(service, "x", key=long + "2", lookback=0)
+    assert one[0].seq < two[0].seq
+    assert opened(service, "x", key=long + "1") == one
+    with service.engine.connect() as conn:
+        names = conn.scalars(select(tables.consumer.c.name)).all()
+    assert {len(name) for name in names} == {250}
+    opened(service, "x", key="a/b")
+    opened(service, "x", key="a")
+    with service.engine.connect() as conn:
+        assert {"main/a/b/x", "main/a/x"} < set(conn.scalars(select(tables.consumer.c.name)))
 
 
 def test_a_changed_filter_deletes_nothing_that_was_never_shipped(service: CatalogService) -> None:
