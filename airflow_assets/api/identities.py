@@ -20,6 +20,17 @@ from airflow_assets.schemas.operations import Action
 RECORD_WINDOW = timedelta(minutes=10)
 """How long after the end of its try a task may record it: the recorder runs at the very end of a task."""
 WRITING_STATES = frozenset({"running", "deferred"})
+OF_PROGRAMS = {
+    Action.RECORD: (
+        "only a task says what it read and wrote",
+        "Create or update the asset itself instead.",
+    ),
+    Action.REPORT: (
+        "only the trigger of a polled schedule reports what it found",
+        "Ask with POST /freshness/check which assets are stale.",
+    ),
+}
+"""What only tasks and triggers do: why, and what a person does instead."""
 
 
 class Identity(Protocol):
@@ -73,6 +84,8 @@ class TaskIdentity:
 
     def check(self, action: Action) -> None:
         """Reads are free; writes need a running or deferred try; RECORD waits ten minutes longer."""
+        if action is Action.REPORT:
+            raise refused(self._name, action, *OF_PROGRAMS[action])
         if action in READS or self.attempt.state in WRITING_STATES:
             return
         if action is Action.RECORD and self._ended_recently():
@@ -124,7 +137,7 @@ class TaskIdentity:
 class ReaderIdentity:
     """A trigger or a Dag file: it reads, and has no state that could make it a writer.
 
-    :param find_dag: returns the Dag it belongs to; not called before that matters, as a thousand triggers may wait.
+    :param find_dag: returns the Dag it belongs to; called when that matters: a thousand may wait.
     """
 
     kind: SourceKind
@@ -161,8 +174,8 @@ class ReaderIdentity:
     def check_waits_for(self, ti_id: str, *, resume: bool) -> None:
         """A trigger may say that its task still waits; it carries its place itself and goes on from no other.
 
-        That the task instance is its own is not looked up: a thousand triggers say this every 25 seconds, and it
-        only moves what purge must keep.
+        That the task instance is its own is not looked up: a thousand triggers say this every 25 seconds, and
+        it only moves what purge must keep.
         """
         if resume or self.kind is not SourceKind.TRIGGER:
             raise _not_its_own(self.name, ti_id)
@@ -197,11 +210,11 @@ class UserIdentity:
     def check(self, action: Action) -> None:
         """Ask Airflow's auth manager for the right on assets that the action needs.
 
-        Only tasks record, so a person does not; unless the site has its tasks log in as users
-        (``task_auth = user``): then whoever may create and update may record.
+        Only tasks record and triggers report, so a person does not; unless the site has its tasks log in as
+        users (``task_auth = user``): then whoever may create and update may do that too.
         """
-        if action is Action.RECORD:
-            self._check_may_record()
+        if action in OF_PROGRAMS:
+            self._check_may_speak_for(action)
             return
         method = AIRFLOW_METHODS[action]
         if not users.may_access_assets(self.user, method):
@@ -214,7 +227,7 @@ class UserIdentity:
 
     def recorder(self, task: TaskRun) -> Source:
         """The task that logged in as this user; which one it is, is its own word."""
-        self._check_may_record()
+        self._check_may_speak_for(Action.RECORD)
         return Source(
             kind=SourceKind.TASK,
             user=self.source.user,
@@ -235,16 +248,11 @@ class UserIdentity:
         """Ask Airflow's auth manager."""
         return users.is_member(self.user, team)
 
-    def _check_may_record(self) -> None:
+    def _check_may_speak_for(self, action: Action) -> None:
         if config.task_auth() != "user":
-            raise refused(
-                self._name,
-                Action.RECORD,
-                "only a task says what it read and wrote",
-                "Create or update the asset itself instead.",
-            )
-        for action in (Action.CREATE, Action.UPDATE):
-            self.check(action)
+            raise refused(self._name, action, *OF_PROGRAMS[action])
+        for needed in (Action.CREATE, Action.UPDATE):
+            self.check(needed)
 
     @property
     def _name(self) -> str:

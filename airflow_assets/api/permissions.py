@@ -19,10 +19,11 @@ AIRFLOW_METHODS: Final[dict[Action, str]] = {
     Action.LOCK: "PUT",
     Action.UNLOCK: "PUT",
 }
-"""Which right on Airflow's assets a person needs. RECORD is missing: only a task says what it did."""
+"""Which right on Airflow's assets a person needs. RECORD and REPORT are missing: only a task says what it did,
+only a trigger what it found."""
 
 READS: Final = frozenset({Action.LIST, Action.VIEW})
-OF_TRIGGERS: Final = READS
+OF_TRIGGERS: Final = READS | {Action.REPORT}
 OF_DAG_FILES: Final = frozenset({Action.LIST})
 
 _OF_BATCH: Final = {

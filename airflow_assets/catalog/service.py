@@ -14,25 +14,31 @@ from airflow_assets.catalog import (
     dependencies,
     event_listing,
     facets,
+    firings,
+    freshness,
     leases,
     leases_listing,
     lineage,
     log,
+    polls,
+    purge,
     record,
     restore,
     search,
     shipping,
     transfer,
+    waits,
 )
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
+from airflow_assets.catalog.snapshot import snapshot
 from airflow_assets.catalog.workspace import Workspace
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.native import NativeUris
 from airflow_assets.schemas.operations import GetOptions, UpsertResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection, Engine
 
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -62,6 +69,8 @@ if TYPE_CHECKING:
         Usage,
     )
     from airflow_assets.schemas.native import NativeNames
+    from airflow_assets.schemas.polls import CheckReport, CheckResult, Firing, PollRef
+    from airflow_assets.schemas.purge import LogReader, Purge, PurgeResult
     from airflow_assets.schemas.queries import (
         AssetQuery,
         Batch,
@@ -85,6 +94,7 @@ if TYPE_CHECKING:
         ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
+    from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 T = TypeVar("T")
 
@@ -148,7 +158,7 @@ class CatalogService:
         def work(conn: Connection) -> tuple[UpsertResult, bool]:
             space = Workspace(conn, caller, [body.id])
             state, created = assets.upsert(space, body)
-            space.write()
+            space.write(last=True)
             return UpsertResult(asset=_seen(conn, state), created=created), True
 
         return self._write(work)
@@ -159,7 +169,7 @@ class CatalogService:
         def work(conn: Connection) -> tuple[BatchResult, bool]:
             space = Workspace(conn, caller, assets.batch_ids(body))
             result = assets.apply_batch(space, body)
-            return result, bool(space.write())
+            return result, space.write(last=True)
 
         return self._write(work)
 
@@ -167,7 +177,7 @@ class CatalogService:
         """Record a task run once; see :func:`airflow_assets.catalog.record.record_task_run`."""
 
         def work(conn: Connection) -> tuple[RecordResult, bool]:
-            result = record.record_task_run(conn, caller, body)
+            result = record.record_task_run(conn, caller, body, last=True)
             return result, not result.duplicate
 
         return self._write(work)
@@ -191,11 +201,62 @@ class CatalogService:
             raise log.event_not_found(event_id)
         return event
 
+    def wait_events(self, caller: Caller, body: EventWait) -> EventWaitResult:
+        """Wait for the first event that matches, in the calling thread; the API waits without one."""
+
+        def look(wait: EventWait) -> EventWaitResult:
+            if wait.keep_for is None or not wait.resume:
+                return self._read(lambda conn: waits.look(conn, caller, wait))
+            return self._write(lambda conn: (waits.look_for_sensor(conn, caller, wait), False))
+
+        return waits.wait(look, body)
+
     def replay_event(self, caller: Caller, body: Replay) -> ReplayResult:
         """Start another run of an old event; only a service inside Airflow can."""
         raise NotImplementedError(
             "A catalogue outside Airflow has no Dags to run: use airflow_assets.airflow_bridge's service."
         )
+
+    def check_freshness(self, caller: Caller, body: FreshnessCheck) -> FreshnessReport:
+        """Return all assets that are stale now."""
+
+        def attempt() -> FreshnessReport:
+            with snapshot(self.engine) as conn:
+                return freshness.check(conn, caller, body)
+
+        return retrying(attempt)
+
+    def next_check(self, caller: Caller, body: PollRef) -> CheckResult:  # noqa: ARG002
+        """Tell which check of a polled schedule is next, and when."""
+        return self._read(lambda conn: polls.next_check(conn, body.poll.key))
+
+    def report_check(self, caller: Caller, body: CheckReport) -> CheckResult:
+        """Take the report of a check; see :func:`airflow_assets.catalog.polls.settle`."""
+        observed = retrying(lambda: self._observe(caller, body))
+
+        def work(conn: Connection) -> tuple[CheckResult, bool]:
+            result = polls.settle(conn, caller, body, observed)
+            return result, result.accepted and result.firing_id is not None
+
+        return self._write(work)
+
+    def _observe(self, caller: Caller, report: CheckReport) -> freshness.Observation | None:
+        """Look at a freshness poll's assets, unless its number has been reported already."""
+        if report.poll.kind != "freshness" or report.error is not None:
+            return None
+        with snapshot(self.engine) as conn:
+            known = polls.load(conn, report.poll.key)
+            if known.number != report.number:
+                return None
+            return freshness.observe(conn, caller, report.poll, known.memory or {})
+
+    def get_firing(self, caller: Caller, firing_id: str) -> Firing:
+        """Return one firing.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._read(lambda conn: firings.get_firing(conn, caller, firing_id))
 
     def list_history(self, caller: Caller, query: HistoryQuery) -> Page[Change]:
         """Return one page of an asset's changes, newest first."""
@@ -253,6 +314,17 @@ class CatalogService:
         """Return the URIs that Airflow's Dags give to names: none, where there is no Airflow."""
         return NativeUris(items=[])
 
+    def purge(self, caller: Caller, body: Purge) -> PurgeResult:
+        """Make one step of a purge; see :func:`airflow_assets.catalog.purge.purge`."""
+        result = purge.purge(self.engine, caller, body, self.more_readers)
+        if result.purged_assets_count and self._on_commit:
+            self._on_commit()
+        return result
+
+    def more_readers(self, conn: Connection) -> Sequence[LogReader]:  # noqa: ARG002
+        """Return readers of the log that the table ``consumer`` does not know; those of Airflow, inside it."""
+        return ()
+
     def export_rows(self, caller: Caller, query: ExportQuery) -> Page[ExportRow]:
         """Return one page of an export."""
         return self._read(lambda conn: transfer.export_rows(conn, caller, query))
@@ -267,7 +339,7 @@ class CatalogService:
         def work(conn: Connection) -> tuple[Asset, bool]:
             space = Workspace(conn, caller, wanted)
             state = change(space)
-            appended = bool(space.write())
+            appended = space.write(last=True)
             return _seen(conn, state), appended
 
         return self._write(work)

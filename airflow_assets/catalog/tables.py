@@ -299,3 +299,36 @@ forced_unlock = Table(
     **_OPTIONS,
 )
 """Locks that were taken by force: ``lease`` as it was (JSON), why, and by whom (JSON)."""
+
+poll = Table(
+    PREFIX + "poll",
+    metadata,
+    Column("poll_key", String(64), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("definition", LongText, nullable=False),
+    Column("state", LongText),
+    Column("number", BigInteger, nullable=False),
+    Column("due", UtcDateTime, nullable=False),
+    Column("checked", UtcDateTime, nullable=False, index=True),
+    Column("fired", UtcDateTime),
+    Column("last_firing", String(36)),
+    Column("error", LongText),
+    **_OPTIONS,
+)
+"""What a polled schedule remembers. ``state``: JSON of its edge memory. ``number``: of the next check, moved
+by each report; ``last_firing``: what the report of the check before has caused. ``error``: of the last."""
+
+firing = Table(
+    PREFIX + "firing",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("firing_id", String(36), nullable=False, unique=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("poll_key", String(64), nullable=False),
+    Column("created", UtcDateTime, nullable=False, index=True),
+    Column("repeats", Boolean(create_constraint=False), nullable=False),
+    Column("payload", LongText, nullable=False),
+    **_OPTIONS,
+)
+"""The firings of polled schedules: entries of the log, numbered with its events."""

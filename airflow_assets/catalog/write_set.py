@@ -100,20 +100,23 @@ class WriteSet:
     lineage: list[LineageRow] = field(default_factory=list)
     events: list[EventRow] = field(default_factory=list)
 
-    def write(self, conn: Connection) -> list[int]:
-        """Write everything and return the numbers of the events, in their order.
+    def write(self, conn: Connection, *, last: bool = False) -> bool:
+        """Write everything and tell whether there were events.
+
+        :param last: nothing else follows in the transaction, so it may be committed already.
 
         Raises:
             IntegrityError: somebody else wrote one of the new rows first; run the transaction again.
         """
         if write_postgres.fits(conn, self):
-            first = write_postgres.write(conn, self)
-            return self._write_log(conn) if first is None else self._event_numbers(first)
+            write_postgres.write(conn, self, last=last)
+            return bool(self.events)
         self._write_assets(conn)
         self._write_metadata(conn)
         self._write_aliases(conn)
         self._write_edges(conn)
-        return self._write_log(conn)
+        self._write_log(conn)
+        return bool(self.events)
 
     def _write_assets(self, conn: Connection) -> None:
         touched = [self.assets[key] for key in sorted(self.assets)]
@@ -189,11 +192,12 @@ class WriteSet:
             "task_id": edge.task_id,
         }
 
-    def _write_log(self, conn: Connection) -> list[int]:
+    def _write_log(self, conn: Connection) -> None:
         count = len(self.lineage) + len(self.events)
         if not count:
-            return []
+            return
         first = take_numbers(conn, count)
+        write_postgres.may_number(conn)
         lineage = [
             {**row.columns, "seq": seq, "tenant": self.tenant, "created": self.now}
             for seq, row in enumerate(self.lineage, first)
@@ -203,21 +207,14 @@ class WriteSet:
             for seq, line in enumerate(self.lineage, first)
             for role, pk in self.usages(line)
         ]
-        numbers = self._event_numbers(first)
         shared = {"tenant": self.tenant, "created": self.now}
         events = [
             {**self.event_columns(row), "seq": seq, **shared}
-            for seq, row in zip(numbers, self.events, strict=True)
+            for seq, row in enumerate(self.events, first + len(lineage))
         ]
         for table, rows in ((tables.lineage, lineage), (tables.usage, usages), (tables.event, events)):
             if rows:
                 _insert(conn, table, rows)
-        return numbers
-
-    def _event_numbers(self, first: int) -> list[int]:
-        """The events' numbers follow those of the lineage, of which ``first`` is the first."""
-        start = first + len(self.lineage)
-        return list(range(start, start + len(self.events)))
 
     def usages(self, line: LineageRow) -> Iterator[tuple[str, int]]:
         """Yield role and asset of each usage of a lineage row."""
@@ -303,7 +300,7 @@ def _in_portions(conn: Connection, statement: Any, rows: Sequence[dict[str, Any]
         conn.execute(statement, rows[start : start + _ROWS])
 
 
-_NUMBERED = (tables.event, tables.lineage)
+_NUMBERED = (tables.event, tables.lineage, tables.firing)
 _PKS = select(tables.asset.c.asset_key, tables.asset.c.pk)
 _DELETE_VALUE = delete(tables.metadata_value).where(
     tables.metadata_value.c.asset_pk == bindparam("row_pk"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         Usage,
     )
     from airflow_assets.schemas.native import NativeNames, NativeUris
+    from airflow_assets.schemas.polls import CheckReport, CheckResult, Firing, PollRef
+    from airflow_assets.schemas.purge import Purge, PurgeResult
     from airflow_assets.schemas.queries import (
         Batch,
         BatchResult,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
         ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
+    from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 _Query = TypeVar("_Query", bound="Schema")
 _Item = TypeVar("_Item")
@@ -169,12 +173,40 @@ class AsyncCatalogClient:
         """
         return cast("Event", await self._call("get_event", None, event_id))
 
+    async def wait_events(self, wait: EventWait) -> EventWaitResult:
+        """Wait for the first event that matches, up to ``wait.timeout`` seconds.
+
+        Go on with the cursor of the answer, and no event is missed or seen twice:
+
+        >>> await client.wait_events(EventWait(filter=EventFilter(asset_id="orders"), timeout=25)).cursor
+        """
+        return cast("EventWaitResult", await self._call("wait_events", wait))
+
     async def replay_event(self, replay: Replay) -> ReplayResult:
         """Start runs for an old event again; the same ``replay_id`` starts them once.
 
         :raises EventNotFound: there is no such event.
         """
         return cast("ReplayResult", await self._call("replay_event", replay))
+
+    async def check_freshness(self, check: FreshnessCheck) -> FreshnessReport:
+        """Return all assets that are stale now, by the server's clock and from one state of the database."""
+        return cast("FreshnessReport", await self._call("check_freshness", check))
+
+    async def next_check(self, poll: PollRef) -> CheckResult:
+        """Ask which check of a polled schedule is next, and when; only its trigger may."""
+        return cast("CheckResult", await self._call("next_check", poll))
+
+    async def report_check(self, report: CheckReport) -> CheckResult:
+        """Report a check of a polled schedule; only its trigger may, and each number counts once."""
+        return cast("CheckResult", await self._call("report_check", report))
+
+    async def get_firing(self, firing_id: str) -> Firing:
+        """Return a firing of a polled schedule with its whole payload.
+
+        :raises NotFound: there is none.
+        """
+        return cast("Firing", await self._call("get_firing", None, firing_id))
 
     async def list_history(self, query: HistoryQuery) -> Page[Change]:
         """Return one page of an asset's changes, newest first."""
@@ -267,9 +299,7 @@ class AsyncCatalogClient:
 
     async def list_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Page[ForcedUnlock]:
         """Return one page of the locks that were taken by force, newest first."""
-        return cast(
-            "Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery())
-        )
+        return cast("Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery()))
 
     async def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""
@@ -284,6 +314,26 @@ class AsyncCatalogClient:
         async for item in self._walk(self.export_rows, query or ExportQuery()):
             yield item
 
+    async def purge(self, purge: Purge) -> PurgeResult:
+        """Make one step of a purge; go on with its ``next_cursor``, or let :meth:`iter_purge` do so.
+
+        :raises InvalidQuery: when the `Purge` is made: a kind of record cannot be asked for a filter.
+        """
+        return cast("PurgeResult", await self._call("purge", purge))
+
+    async def iter_purge(self, purge: Purge) -> AsyncIterator[PurgeResult]:
+        """Purge to the end; yields the sums after each step.
+
+        >>> async for done in client.iter_purge(Purge(end_date=last_year, purge_asset_events=True)):
+        ...     print(done.purged)
+        """
+        done: PurgeResult | None = None
+        while done is None or done.next_cursor is not None:
+            cursor = done.next_cursor if done else purge.cursor
+            step = await self.purge(purge.model_copy(update={"cursor": cursor}))
+            done = step.after(done)
+            yield done
+
     async def import_rows(self, request: ImportRequest) -> ImportResult:
         """Import up to 1,000 rows of an export; rows that are there already stay as they are."""
         return cast("ImportResult", await self._call("import_rows", request))
@@ -294,8 +344,7 @@ class AsyncCatalogClient:
             return await self._transport.call(operation, path_id, payload)
 
     async def _walk(
-        self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query
-    ) -> AsyncIterator[_Item]:
+        self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query) -> AsyncIterator[_Item]:
         cursor: str | None = ""
         while cursor is not None:
             page = await fetch(query)

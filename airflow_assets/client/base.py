@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+    from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
         Usage,
     )
     from airflow_assets.schemas.native import NativeNames, NativeUris
+    from airflow_assets.schemas.polls import CheckReport, CheckResult, Firing, PollRef
+    from airflow_assets.schemas.purge import Purge, PurgeResult
     from airflow_assets.schemas.queries import (
         Batch,
         BatchResult,
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
         ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
+    from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 _Query = TypeVar("_Query", bound="Schema")
 _Item = TypeVar("_Item")
@@ -170,12 +174,40 @@ class CatalogClient:
         """
         return cast("Event", self._call("get_event", None, event_id))
 
+    def wait_events(self, wait: EventWait) -> EventWaitResult:
+        """Wait for the first event that matches, up to ``wait.timeout`` seconds.
+
+        Go on with the cursor of the answer, and no event is missed or seen twice:
+
+        >>> client.wait_events(EventWait(filter=EventFilter(asset_id="orders"), timeout=25)).cursor
+        """
+        return cast("EventWaitResult", self._call("wait_events", wait))
+
     def replay_event(self, replay: Replay) -> ReplayResult:
         """Start runs for an old event again; the same ``replay_id`` starts them once.
 
         :raises EventNotFound: there is no such event.
         """
         return cast("ReplayResult", self._call("replay_event", replay))
+
+    def check_freshness(self, check: FreshnessCheck) -> FreshnessReport:
+        """Return all assets that are stale now, by the server's clock and from one state of the database."""
+        return cast("FreshnessReport", self._call("check_freshness", check))
+
+    def next_check(self, poll: PollRef) -> CheckResult:
+        """Ask which check of a polled schedule is next, and when; only its trigger may."""
+        return cast("CheckResult", self._call("next_check", poll))
+
+    def report_check(self, report: CheckReport) -> CheckResult:
+        """Report a check of a polled schedule; only its trigger may, and each number counts once."""
+        return cast("CheckResult", self._call("report_check", report))
+
+    def get_firing(self, firing_id: str) -> Firing:
+        """Return a firing of a polled schedule with its whole payload.
+
+        :raises NotFound: there is none.
+        """
+        return cast("Firing", self._call("get_firing", None, firing_id))
 
     def list_history(self, query: HistoryQuery) -> Page[Change]:
         """Return one page of an asset's changes, newest first."""
@@ -277,6 +309,26 @@ class CatalogClient:
     def iter_export(self, query: ExportQuery | None = None) -> Iterator[ExportRow]:
         """Go through all rows of an export."""
         yield from self._walk(self.export_rows, query or ExportQuery())
+
+    def purge(self, purge: Purge) -> PurgeResult:
+        """Make one step of a purge; go on with its ``next_cursor``, or let :meth:`iter_purge` do so.
+
+        :raises InvalidQuery: when the `Purge` is made: a kind of record cannot be asked for a filter.
+        """
+        return cast("PurgeResult", self._call("purge", purge))
+
+    def iter_purge(self, purge: Purge) -> Iterator[PurgeResult]:
+        """Purge to the end; yields the sums after each step.
+
+        >>> for done in client.iter_purge(Purge(end_date=last_year, purge_asset_events=True)):
+        ...     print(done.purged)
+        """
+        done: PurgeResult | None = None
+        while done is None or done.next_cursor is not None:
+            cursor = done.next_cursor if done else purge.cursor
+            step = self.purge(purge.model_copy(update={"cursor": cursor}))
+            done = step.after(done)
+            yield done
 
     def import_rows(self, request: ImportRequest) -> ImportResult:
         """Import up to 1,000 rows of an export; rows that are there already stay as they are."""

@@ -6,6 +6,7 @@ The synchronous and the asynchronous transport drive it; it does no input or out
 from __future__ import annotations
 
 import random
+import re
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -71,8 +72,10 @@ class Exchange:
         )
         self.renew = False
         """The next attempt must use newer credentials than the last one."""
+        self.waits: float = getattr(payload, "timeout", 0.0) if operation.waits else 0.0
+        """Seconds for which the request asks the server to wait; they do not count as impatience."""
         self._clock = clock
-        self._deadline = clock() + patience
+        self._deadline = clock() + patience + self.waits
         self._attempt = 0
 
     def judge(
@@ -139,7 +142,7 @@ def _path(operation: Operation, path_id: str | None) -> str:
     if path_id is None:
         return operation.path
     encoded = quote(path_id, safe="")
-    return operation.path.replace("{asset_id}", encoded).replace("{event_id}", encoded)
+    return re.sub(r"\{\w+\}", lambda _: encoded, operation.path)
 
 
 def _params(query: Schema) -> list[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from typing import Any
 from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.base import Page, Schema
 from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
+from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
 from airflow_assets.schemas.leases import (
     AcquireLeases,
     ForcedUnlock,
@@ -37,6 +38,8 @@ from airflow_assets.schemas.lineage import (
     Usage,
 )
 from airflow_assets.schemas.native import NativeNames, NativeUris
+from airflow_assets.schemas.polls import CheckReport, CheckResult, Firing, PollRef
+from airflow_assets.schemas.purge import Purge, PurgeResult
 from airflow_assets.schemas.queries import (
     AssetQuery,
     Batch,
@@ -60,6 +63,7 @@ from airflow_assets.schemas.shipping import (
     ShippedDelete,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
+from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 MOUNT = "/airflow_assets"
 """Where the plugin mounts the API in Airflow's API server."""
@@ -78,6 +82,8 @@ class Action(str, Enum):
     UNLOCK = "UNLOCK"
     RECORD = "RECORD"
     """Only task instances record what they did."""
+    REPORT = "REPORT"
+    """Only the triggers of polled schedules report what they found."""
 
 
 class GetOptions(Schema):
@@ -98,6 +104,7 @@ class Operation:
     """One operation of the protocol.
 
     :param idempotent: a repeat has no further effect, so the client may retry it after a lost answer.
+    :param waits: the answer may take as long as the body's ``timeout`` says.
     """
 
     name: str
@@ -109,6 +116,7 @@ class Operation:
     query: type[Schema] | None = None
     idempotent: bool = True
     status: int = 200
+    waits: bool = False
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -141,7 +149,16 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation("list_events", "GET", "/events", Action.LIST, Page[Event], query=EventQuery),
         Operation("get_event", "GET", "/events/{event_id}", Action.VIEW, Event),
+        Operation(
+            "wait_events", "POST", "/events/wait", Action.LIST, EventWaitResult, body=EventWait, waits=True
+        ),
         Operation("replay_event", "POST", "/replay", Action.UPDATE, ReplayResult, body=Replay),
+        Operation(
+            "check_freshness", "POST", "/freshness/check", Action.LIST, FreshnessReport, body=FreshnessCheck
+        ),
+        Operation("next_check", "POST", "/firings/next", Action.REPORT, CheckResult, body=PollRef),
+        Operation("report_check", "POST", "/firings", Action.REPORT, CheckResult, body=CheckReport),
+        Operation("get_firing", "GET", "/firings/{firing_id}", Action.VIEW, Firing),
         Operation("list_history", "GET", "/history", Action.VIEW, Page[Change], query=HistoryQuery),
         Operation("list_usages", "GET", "/usages", Action.LIST, Page[Usage], query=UsageQuery),
         Operation("list_lineage", "GET", "/lineage", Action.LIST, Page[LineageEvent], query=LineageQuery),
@@ -176,6 +193,7 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation("native_uris", "POST", "/native-uris", Action.LIST, NativeUris, body=NativeNames),
         Operation("export_rows", "GET", "/export", Action.LIST, Page[ExportRow], query=ExportQuery),
+        Operation("purge", "POST", "/purge", Action.DELETE, PurgeResult, body=Purge),
         Operation("import_rows", "POST", "/import", Action.CREATE, ImportResult, body=ImportRequest),
     )
 }

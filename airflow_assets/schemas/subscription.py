@@ -1,4 +1,4 @@
-"""What a Dag follows: an event filter and how runs start from it. It travels in the ``extra`` of a marker."""
+"""What a Dag follows, and how runs start from it. It travels in the ``extra`` of a marker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from enum import Enum
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from typing_extensions import Self
 
 from airflow_assets.exceptions import InvalidQuery, InvalidRequest
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.events import EventFilter
 from airflow_assets.schemas.masking import ascii_name
+from airflow_assets.schemas.polls import PollKind
 
 GROUP = "airflow_assets.event"
-"""The group of the marker assets, by which the server finds them."""
+"""The group of the marker assets of event triggers, by which the server finds them."""
+POLLED_GROUPS = {PollKind.FRESHNESS: "airflow_assets.freshness", PollKind.SCRIPT: "airflow_assets.script"}
+MARKER_GROUPS = frozenset({GROUP, *POLLED_GROUPS.values()})
+"""The groups of all markers: no data, never recorded."""
 EXTRA_KEY = "airflow_assets"
 MAX_NAME = 250
 MAX_WHEN = 4_000
@@ -91,14 +96,13 @@ def _when(value: object) -> object:
     return value
 
 
-class Subscription(Schema):
-    """One trigger of a Dag; :class:`airflow_assets.triggers.EventTrigger` explains the members.
+class Following(Schema):
+    """What the triggers of a Dag have in common; :class:`airflow_assets.triggers.EventTrigger` explains them.
 
     :param trigger_id: what the run calls the trigger that started it.
     :param position: its place among the Dag's triggers: of several that match, the lowest names the run.
     """
 
-    filter: EventFilter
     trigger_id: Annotated[str, BeforeValidator(_trigger_id)] = "trigger_1"
     position: int = 1
     when: Annotated[str | None, BeforeValidator(_when)] = None
@@ -106,6 +110,11 @@ class Subscription(Schema):
     allow_concurrent: bool = True
     on_pause: Annotated[OnPause, BeforeValidator(_on_pause)] = OnPause.KEEP
     max_pending: Annotated[int | None, BeforeValidator(_limit)] = None
+
+    @property
+    def group(self) -> str:
+        """The marker's group."""
+        raise NotImplementedError
 
     @property
     def digest(self) -> str:
@@ -116,7 +125,7 @@ class Subscription(Schema):
     @property
     def uri(self) -> str:
         """The marker's uri."""
-        return f"x-airflow-assets://event/{self.digest}"
+        return f"x-airflow-assets://{self.group.rpartition('.')[2]}/{self.digest}"
 
     @property
     def name(self) -> str:
@@ -137,7 +146,7 @@ class Subscription(Schema):
         return {EXTRA_KEY: self._content()}
 
     @classmethod
-    def from_extra(cls, extra: dict[str, Any]) -> Subscription:
+    def from_extra(cls, extra: dict[str, Any]) -> Self:
         """Read a marker's ``extra``.
 
         Raises:
@@ -152,6 +161,20 @@ class Subscription(Schema):
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
     def _described(self) -> str:
+        raise NotImplementedError
+
+
+class Subscription(Following):
+    """One event trigger of a Dag."""
+
+    filter: EventFilter
+
+    @property
+    def group(self) -> str:
+        """See :class:`Following`."""
+        return GROUP
+
+    def _described(self) -> str:
         chosen = self.filter
         of = chosen.asset_id or (
             f"{chosen.asset_type.rpartition('.')[2]} assets" if chosen.asset_type else ""
@@ -159,3 +182,33 @@ class Subscription(Schema):
         where = f" in {chosen.namespace}" if chosen.namespace else ""
         kinds = ", ".join(kind.value for kind in chosen.events) if chosen.events else "any"
         return f"events of {of or 'assets'}{where} ({kinds})"
+
+
+class PolledSubscription(Following):
+    """One polled schedule of a Dag.
+
+    :param poll_key: what is polled (:func:`airflow_assets.schemas.polls.poll_key`).
+    :param title: what is polled, for people: ``stale assets in sales (PT6H)``.
+    """
+
+    kind: PollKind
+    poll_key: str
+    title: str
+    allow_concurrent: bool = False
+
+    @property
+    def group(self) -> str:
+        """See :class:`Following`."""
+        return POLLED_GROUPS[self.kind]
+
+    def _described(self) -> str:
+        return self.title
+
+
+def read_marker(group: str, extra: dict[str, Any]) -> Subscription | PolledSubscription:
+    """Return what the marker asset of a group stands for.
+
+    Raises:
+        InvalidRequest: it holds no subscription, or one of a newer version.
+    """
+    return Subscription.from_extra(extra) if group == GROUP else PolledSubscription.from_extra(extra)

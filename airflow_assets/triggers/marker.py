@@ -1,4 +1,4 @@
-"""The native asset that stands for an event trigger in a Dag's schedule.
+"""The native asset that stands for a trigger in a Dag's schedule.
 
 Airflow serializes both classes as the plain asset and the plain condition they are.
 """
@@ -7,19 +7,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from airflow.sdk.definitions.asset import Asset, AssetAny, BaseAsset
+from airflow.sdk.definitions.asset import Asset, AssetAny, AssetWatcher, BaseAsset
 
 from airflow_assets.exceptions import InvalidRequest
-from airflow_assets.schemas.subscription import GROUP
 
 if TYPE_CHECKING:
-    from airflow_assets.schemas.subscription import Subscription
+    from airflow.triggers.base import BaseEventTrigger
+
+    from airflow_assets.schemas.subscription import Following
 
 
-def marker_of(subscription: Subscription) -> EventMarker:
-    """Return the marker of a subscription; equal subscriptions give equal markers."""
+def marker_of(subscription: Following, watch: BaseEventTrigger | None = None) -> EventMarker:
+    """Return the marker of a subscription; equal subscriptions give equal markers.
+
+    :param watch: what the triggerer runs as long as a Dag is scheduled on the marker.
+    """
+    watchers = [] if watch is None else [AssetWatcher(name=subscription.digest[:12], trigger=watch)]
     return EventMarker(
-        name=subscription.name, uri=subscription.uri, group=GROUP, extra=subscription.to_extra()
+        name=subscription.name,
+        uri=subscription.uri,
+        group=subscription.group,
+        extra=subscription.to_extra(),
+        watchers=watchers,
     )
 
 
@@ -51,6 +60,6 @@ class AnyMarker(AssetAny):
 
 def _refuse_and() -> NoReturn:
     raise InvalidRequest(
-        "Event triggers cannot be joined by '&': each starts a run of its own for every event.",
+        "Triggers cannot be joined by '&': each starts runs of its own.",
         hint="Join them by '|' or any_of(...), and let the run ask for the other assets it needs.",
     )

@@ -60,7 +60,7 @@ def _asset_pk(**options: Any) -> sa.Column[Any]:
 
 
 def _tables() -> dict[str, list[Any]]:
-    return {**_asset_tables(), **_log_tables(), **_work_tables(), **_lock_tables()}
+    return {**_asset_tables(), **_log_tables(), **_work_tables(), **_lock_tables(), **_poll_tables()}
 
 
 def _asset_tables() -> dict[str, list[Any]]:
@@ -189,6 +189,33 @@ def _work_tables() -> dict[str, list[Any]]:
     }
 
 
+def _poll_tables() -> dict[str, list[Any]]:
+    return {
+        "poll": [
+            sa.Column("poll_key", sa.String(64), primary_key=True),
+            sa.Column("kind", sa.String(20), nullable=False),
+            sa.Column("definition", LongText, nullable=False),
+            sa.Column("state", LongText),
+            sa.Column("number", sa.BigInteger, nullable=False),
+            sa.Column("due", UtcDateTime, nullable=False),
+            sa.Column("checked", UtcDateTime, nullable=False),
+            sa.Column("fired", UtcDateTime),
+            sa.Column("last_firing", sa.String(36)),
+            sa.Column("error", LongText),
+        ],
+        "firing": [
+            sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+            sa.Column("firing_id", sa.String(36), nullable=False, unique=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("kind", sa.String(20), nullable=False),
+            sa.Column("poll_key", sa.String(64), nullable=False),
+            sa.Column("created", UtcDateTime, nullable=False),
+            sa.Column("repeats", sa.Boolean(create_constraint=False), nullable=False),
+            sa.Column("payload", LongText, nullable=False),
+        ],
+    }
+
+
 def _lock_tables() -> dict[str, list[Any]]:
     return {
         "lease": [
@@ -260,6 +287,8 @@ _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
         (f"ix_{_P}edge_source", ["source_pk", "target_pk"], False),
         (f"ix_{_P}edge_target", ["target_pk", "source_pk"], False),
     ),
+    "poll": ((f"ix_{_P}poll_checked", ["checked"], False),),
+    "firing": ((f"ix_{_P}firing_created", ["created"], False),),
     "followed": ((f"ix_{_P}followed_created", ["created"], False),),
     "waiter": ((f"ix_{_P}waiter_wait_id", ["wait_id"], False),),
     "forced_unlock": ((f"ix_{_P}forced_unlock_of_asset", ["asset_pk", "pk"], False),),
