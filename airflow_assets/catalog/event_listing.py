@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, not_, select
 
 from airflow_assets.catalog import cursors, search, tables
 from airflow_assets.catalog.assets import not_found
-from airflow_assets.catalog.filters import visible
+from airflow_assets.catalog.filters import one_of, visible
 from airflow_assets.catalog.log import EVENT_COLUMNS, event_of
 from airflow_assets.schemas.actors import Source
 from airflow_assets.schemas.base import Page
@@ -66,12 +66,12 @@ def list_history(conn: Connection, caller: Caller, query: HistoryQuery) -> Page[
     Raises:
         AssetNotFound: there never was an asset of this id, or it is hidden.
     """
-    asset = search.find(conn, caller, query.asset_id)
-    if asset is None:
+    numbers = search.numbers_of(conn, caller, query.asset_id)
+    if not numbers:
         raise not_found(query.asset_id)
     seen = cursors.decode(_HISTORY, query.cursor, [int])
     statement = select(*EVENT_COLUMNS).where(
-        _EVENT.asset_pk == asset.pk,
+        one_of(_EVENT.asset_pk, numbers),
         _EVENT.kind != EventKind.USED.value,
         visible(_EVENT.namespace, caller),
     )
@@ -89,10 +89,10 @@ def clauses_of(conn: Connection, caller: Caller, query: EventQuery) -> list[Colu
     """Return the WHERE of the query; null when it names an asset that there is not."""
     clauses: list[ColumnElement[bool]] = [_EVENT.tenant == caller.tenant, visible(_EVENT.namespace, caller)]
     if query.asset_id is not None:
-        asset = search.find(conn, caller, query.asset_id)
-        if asset is None:
+        numbers = search.numbers_of(conn, caller, query.asset_id)
+        if not numbers:
             return None
-        clauses.append(_EVENT.asset_pk == asset.pk)
+        clauses.append(one_of(_EVENT.asset_pk, numbers))
     if query.events is not None:
         clauses.append(_EVENT.kind.in_([kind.value for kind in query.events]))
     if query.only_changes:

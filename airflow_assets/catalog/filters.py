@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, func, literal, or_, true
 from airflow_assets.exceptions import InvalidQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from airflow_assets.schemas.actors import Caller
 
@@ -100,3 +100,24 @@ def _other_cases(part: str) -> list[tuple[str, str]]:
         for char in letters
         if len(char.upper()) == 1 and _lower(char.upper()) == char != char.upper()
     ]
+
+
+def within(namespace: ColumnElement[Any], wanted: str) -> ColumnElement[bool]:
+    """Return the condition that a row is of the namespace or of a dotted child: ``a.b``, ``a.b.c``.
+
+    Never of ``a.b_other``, and ``_`` is no wildcard: a range, as in :func:`visible`.
+    """
+    return or_(namespace == wanted, and_(namespace >= f"{wanted}.", namespace < f"{wanted}/"))
+
+
+def is_within(namespace: str | None, wanted: str) -> bool:
+    """Tell in Python what :func:`within` says in SQL."""
+    return namespace is not None and (namespace == wanted or namespace.startswith(f"{wanted}."))
+
+
+def one_of(column: ColumnElement[Any], numbers: Sequence[int]) -> ColumnElement[bool]:
+    """Return the condition that the column has one of the numbers; plain equality where there is one alone.
+
+    With that an index has the rows in the order of its next column; with ``IN`` no planner believes it.
+    """
+    return column == numbers[0] if len(numbers) == 1 else column.in_(numbers)

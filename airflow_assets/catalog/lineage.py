@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, false, or_, select
+from sqlalchemy import and_, func, or_, select
 
 from airflow_assets.catalog import cursors
-from airflow_assets.catalog.filters import is_hidden, storable, visible
-from airflow_assets.catalog.search import find
-from airflow_assets.catalog.tables import alias, asset, lineage, usage
+from airflow_assets.catalog.filters import is_hidden, one_of, storable, visible
+from airflow_assets.catalog.search import numbers_of
+from airflow_assets.catalog.tables import alias, asset, lineage, purged_asset, usage
 from airflow_assets.schemas.assets import AssetRef
 from airflow_assets.schemas.base import Page
 from airflow_assets.schemas.lineage import LineageEvent, Role, TaskRun, TaskState, Usage
@@ -34,6 +34,8 @@ _LINEAGE = "lineage:-seq"
 ROLES = {"i": Role.INPUT, "o": Role.OUTPUT}
 _LETTERS = {role: letter for letter, role in ROLES.items()}
 _KEYS = 5_000
+IS_WHOLE = lineage.c.bundle >= 0
+"""False for the shell that a purged lineage event leaves while its usages, or the record's repeats, need it."""
 _RUN_COLUMNS = (
     lineage.c.dag_id,
     lineage.c.run_id,
@@ -52,17 +54,21 @@ def list_usages(conn: Connection, caller: Caller, query: UsageQuery) -> Page[Usa
     """
     seen = cursors.decode(_USAGES, query.cursor, [int, int, str])
     order = (usage.c.lineage_seq, usage.c.asset_pk, usage.c.role)
-    where = [*_of_runs(query), lineage.c.tenant == caller.tenant, visible(asset.c.namespace, caller)]
+    namespace = func.coalesce(asset.c.namespace, purged_asset.c.namespace)
+    where = [*_of_runs(query), lineage.c.tenant == caller.tenant, visible(namespace, caller)]
+    where.append(or_(asset.c.pk.is_not(None), purged_asset.c.asset_pk.is_not(None)))
     where.append(_of_asset(conn, caller, query))
     if query.role is not None:
         where.append(usage.c.role == _LETTERS[query.role])
     if seen is not None:
         where.append(cursors.beyond(conn.dialect.name, order, seen, descending=True))
-    columns = (*order, usage.c.created, asset.c.id, *_RUN_COLUMNS)
+    name = func.coalesce(asset.c.id, purged_asset.c.id).label("id")
+    columns = (*order, usage.c.created, name, *_RUN_COLUMNS)
     rows = conn.execute(
         select(*columns)
         .join_from(usage, lineage, lineage.c.seq == usage.c.lineage_seq)
-        .join(asset, asset.c.pk == usage.c.asset_pk)
+        .outerjoin(asset, asset.c.pk == usage.c.asset_pk)
+        .outerjoin(purged_asset, purged_asset.c.asset_pk == usage.c.asset_pk)
         .where(*where)
         .order_by(*(column.desc() for column in order))
         .limit(query.limit + 1)
@@ -83,7 +89,7 @@ def list_lineage(conn: Connection, caller: Caller, query: LineageQuery) -> Page[
     :raises InvalidCursor: the cursor is of another listing.
     """
     seen = cursors.decode(_LINEAGE, query.cursor, [int])
-    where = [*_of_runs(query), lineage.c.tenant == caller.tenant]
+    where = [*_of_runs(query), lineage.c.tenant == caller.tenant, IS_WHOLE]
     source: FromClause = lineage
     seq: ColumnElement[int] = lineage.c.seq
     if query.asset_id is not None:
@@ -115,8 +121,7 @@ def _of_asset(conn: Connection, caller: Caller, query: LineageQuery) -> ColumnEl
     """The condition on usages that they are of the wanted asset."""
     if query.asset_id is None:
         return usage.c.asset_pk > 0
-    row = find(conn, caller, query.asset_id)
-    return false() if row is None else usage.c.asset_pk == row.pk
+    return one_of(usage.c.asset_pk, numbers_of(conn, caller, query.asset_id))
 
 
 def _first_role() -> ColumnElement[bool]:

@@ -15,7 +15,7 @@ from airflow_assets.catalog.assets import not_found
 from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.listing import Listing, Order
 from airflow_assets.catalog.states import AssetState
-from airflow_assets.catalog.tables import alias, asset
+from airflow_assets.catalog.tables import alias, asset, purged_asset
 from airflow_assets.exceptions import AssetNotFound
 from airflow_assets.schemas.base import Page
 from airflow_assets.schemas.rules import identity
@@ -115,6 +115,19 @@ def find(conn: Connection, caller: Caller, asset_id: str) -> Row[Any] | None:
     named = union_all(now, before).subquery()
     rows = select(asset).join(named, named.c.pk == asset.c.pk).where(visible(asset.c.namespace, caller))
     return conn.execute(rows.order_by(named.c.former).limit(1)).first()
+
+
+def numbers_of(conn: Connection, caller: Caller, asset_id: str) -> list[int]:
+    """Return the row numbers under which the log names an asset: its own, and those of purged ones of the id.
+
+    Empty when there never was one, or when it is hidden.
+    """
+    key = identity(caller.tenant, asset_id)
+    gone = select(purged_asset.c.asset_pk).where(
+        purged_asset.c.asset_key == key, visible(purged_asset.c.namespace, caller)
+    )
+    row = find(conn, caller, asset_id)
+    return sorted({*conn.scalars(gone), *(() if row is None else (row.pk,))})
 
 
 def former_ids(conn: Connection, asset_pk: int) -> list[str]:

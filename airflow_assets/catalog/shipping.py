@@ -13,7 +13,7 @@ from sqlalchemy import and_, delete, func, or_, select
 
 from airflow_assets.catalog.bookmarks import deletable
 from airflow_assets.catalog.filters import storable, visible
-from airflow_assets.catalog.lineage import Refs, event_of
+from airflow_assets.catalog.lineage import IS_WHOLE, Refs, event_of
 from airflow_assets.catalog.log import last_seq
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.tables import alias, asset, lineage, usage
@@ -100,7 +100,7 @@ def _rows(conn: Connection, caller: Caller, query: LineageRead) -> tuple[Sequenc
 
 
 def _conditions(caller: Caller, wanted: LineageFilter) -> list[ColumnElement[bool]]:
-    where = [lineage.c.tenant == caller.tenant]
+    where = [lineage.c.tenant == caller.tenant, IS_WHOLE]
     if wanted.dag_namespace is not None:
         space = storable("dag_namespace", wanted.dag_namespace)
         # "/" is the character after ".", so this range holds exactly what begins with "space.".

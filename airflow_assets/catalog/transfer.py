@@ -185,7 +185,9 @@ def _event(row: Any) -> Schema:
 
 
 def _lineage(conn: Connection, caller: Caller, seen: Seen, room: int) -> tuple[Found, bool]:
-    wanted = select(lineage).where(lineage.c.tenant == caller.tenant, _after(conn, [lineage.c.seq], seen))
+    wanted = select(lineage).where(
+        lineage.c.tenant == caller.tenant, IS_WHOLE, _after(conn, [lineage.c.seq], seen)
+    )
     rows, more = _first(conn, wanted.order_by(lineage.c.seq), room)
     refs = Refs(conn, caller, rows)
     usages = _usages(conn, caller, [row.seq for row in rows])
