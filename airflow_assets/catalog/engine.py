@@ -32,12 +32,17 @@ T = TypeVar("T")
 
 NOT_PREPARED = frozenset({"26000", "42P05"})
 """PostgreSQL behind a pooler that gives each transaction another connection: nothing prepared stays."""
+NO_SEQUENCE = "22012"
+"""Division by zero: how :mod:`~airflow_assets.catalog.write_postgres` finds that there is no sequence row."""
 _WRITES = "airflow_assets_writes"
+_DRIVEN = "airflow_assets_driven"
+_OPEN = frozenset({2, 3})
+"""Psycopg 2's status of a good and of a failed transaction; 0 is none."""
 _BUSY_MS = 15_000
 _ATTEMPTS = 12
 _PATIENCE = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
-_POSTGRES_RACES = frozenset({"40001", "40P01", "55P03", "23505", *NOT_PREPARED})
+_POSTGRES_RACES = frozenset({"40001", "40P01", "55P03", "23505", NO_SEQUENCE, *NOT_PREPARED})
 _POSTGRES_NO_TABLE = "42P01"
 _MYSQL_RACES = frozenset({1020, 1062, 1205, 1213})
 _MYSQL_NO_TABLE = 1146
@@ -97,11 +102,13 @@ def make_engine(url: str | URL, *, pool_size: int = 5) -> Engine:
         # Its own executemany sends one row at a time.
         options["executemany_mode"] = "values_plus_batch"
     # Above READ COMMITTED two writers of one row would fail instead of waiting; MariaDB would lock gaps.
+    if backend == "postgresql":
+        engine = create_engine(target, **options)
+        event.listen(engine, "connect", _prepare_postgres)
+        return engine
     engine = create_engine(target, isolation_level="READ COMMITTED", **options)
     if backend in {"mysql", "mariadb"}:
         event.listen(engine, "connect", _prepare_mysql)
-    elif backend == "postgresql":
-        event.listen(engine, "connect", _prepare_postgres)
     return engine
 
 
@@ -121,23 +128,73 @@ def write(engine: Engine) -> Iterator[Connection]:
             :func:`retrying` does not repeat such a transaction, its caller decides.
     """
     with engine.connect() as conn:
+        if conn.dialect.driver == "psycopg2":
+            with _driven(conn):
+                yield conn
+            return
         if engine.dialect.name == "sqlite":
             conn.execution_options(**{_WRITES: True})
         with conn.begin() as transaction:
             yield conn
-            _commit(transaction)
+            with _ending():
+                transaction.commit()
 
 
-def _commit(transaction: RootTransaction) -> None:
+@contextmanager
+def _driven(conn: Connection) -> Iterator[None]:
+    """A transaction that we begin and end ourselves, so that its last statement may carry the COMMIT.
+
+    The row of the sequence is locked from the last statement until the commit: one round trip less in
+    between lets the next writer go on earlier.
+    """
+    driver: Any = conn.connection.dbapi_connection
+    driver.autocommit = True  # then neither the driver nor SQLAlchemy sends anything of its own
+    conn.info[_DRIVEN] = True
     try:
-        transaction.commit()
+        with conn.begin():
+            conn.exec_driver_sql("BEGIN")
+            yield
+            if driver.get_transaction_status():
+                with _ending():
+                    conn.exec_driver_sql("COMMIT")
+    finally:
+        _leave(conn, driver)
+
+
+def carries_commit(conn: Connection) -> bool:
+    """Tell whether the last statement of this transaction may end with ``; COMMIT``."""
+    return _DRIVEN in conn.info
+
+
+def _leave(conn: Connection, driver: Any) -> None:
+    """Give the connection back as it came; what is still open is rolled back."""
+    if conn.invalidated:
+        return
+    try:
+        if driver.get_transaction_status() in _OPEN:
+            driver.cursor().execute("ROLLBACK")
+        driver.autocommit = False
+        del conn.info[_DRIVEN]
+    except conn.dialect.loaded_dbapi.Error:
+        conn.invalidate()  # the connection ends, and with it the transaction
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    try:
+        yield
     except DBAPIError as error:
-        if not error.connection_invalidated:
-            raise
-        raise CatalogUnavailable(
-            f"The connection to the catalogue's database broke at the commit ({_first_line(error)}).",
-            hint="The write may or may not have been stored: look before you repeat it.",
-        ) from error
+        raise unless_lost(error) from error
+
+
+def unless_lost(error: DBAPIError) -> Exception:
+    """Return the error of a commit, or what to say when it broke the connection."""
+    if not error.connection_invalidated:
+        return error
+    return CatalogUnavailable(
+        f"The connection to the catalogue's database broke at the commit ({_first_line(error)}).",
+        hint="The write may or may not have been stored: look before you repeat it.",
+    )
 
 
 def retrying(work: Callable[[], T], *, attempts: int = _ATTEMPTS) -> T:
@@ -246,6 +303,8 @@ def _prepare_postgres(connection: Any, *_: Any) -> None:
     # whole again and again, and a prepared plan keeps doing so when they have grown. An array parameter looks
     # dearer to a generic plan, so the server would plan such a statement anew each time.
     cursor = connection.cursor()
+    # As a setting of the session, so that the driver can switch its own BEGIN off and on without a word.
+    cursor.execute("SET default_transaction_isolation = 'read committed'")
     cursor.execute("SET random_page_cost = 1.1")
     cursor.execute("SET plan_cache_mode = force_generic_plan")
     cursor.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from sqlalchemy.exc import DBAPIError
 
-from airflow_assets.catalog.engine import NOT_PREPARED
+from airflow_assets.catalog.engine import NOT_PREPARED, carries_commit, unless_lost
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -48,6 +48,26 @@ class Prepared:
                 :func:`~airflow_assets.catalog.engine.retrying` runs the transaction again, and
                 :func:`prepares` is false from then on.
         """
+        try:
+            return self._run(conn, values)
+        except conn.dialect.loaded_dbapi.Error as error:
+            raise self._wrapped(conn, error, values) from error
+
+    def finish(self, conn: Connection, *values: Any) -> None:
+        """Run it as the last statement of a transaction, and commit with it where that is possible.
+
+        Raises:
+            DBAPIError: as :meth:`rows`.
+            CatalogUnavailable: the connection broke, so nobody knows whether the commit took place.
+        """
+        commits = carries_commit(conn)
+        try:
+            self._run(conn, values, "; COMMIT" if commits else "")
+        except conn.dialect.loaded_dbapi.Error as error:
+            wrapped = self._wrapped(conn, error, values)
+            raise (unless_lost(wrapped) if commits else wrapped) from error
+
+    def _run(self, conn: Connection, values: tuple[Any, ...], end: str = "") -> list[tuple[Any, ...]]:
         cursor = conn.connection.cursor()
         try:
             if conn.dialect.driver == "psycopg":  # prepares by itself what it has seen a few times
@@ -56,22 +76,18 @@ class Prepared:
                 if self.name not in conn.info:
                     cursor.execute(self._prepare)
                     conn.info[self.name] = True
-                cursor.execute(self._execute, values)
-            return list(cursor.fetchall())
-        except conn.dialect.loaded_dbapi.Error as error:
-            raise self._wrapped(conn, error, values) from error
+                cursor.execute(self._execute + end, values)
+            return [] if end else list(cursor.fetchall())
         finally:
             cursor.close()
 
-    def _wrapped(self, conn: Connection, error: Any, values: tuple[Any, ...]) -> BaseException:
+    def _wrapped(self, conn: Connection, error: Any, values: tuple[Any, ...]) -> DBAPIError:
         """What SQLAlchemy would raise, after what it would do."""
         if getattr(error, "pgcode", None) in NOT_PREPARED:
             _pooled.add(conn.engine)
         lost = conn.dialect.is_disconnect(error, conn.connection.dbapi_connection, None)
         base = conn.dialect.loaded_dbapi.Error
-        wrapped: BaseException = DBAPIError.instance(
-            self.name, values, error, base, connection_invalidated=lost
-        )
+        wrapped = DBAPIError.instance(self.name, values, error, base, connection_invalidated=lost)
         if lost:
             conn.invalidate(error)
-        return wrapped
+        return cast("DBAPIError", wrapped)

@@ -50,11 +50,13 @@ def record_key(tenant: str, task: TaskRun) -> bytes:
     return hashlib.sha256(json_text(parts).encode()).digest()
 
 
-def record_task_run(conn: Connection, caller: Caller, record: TaskRunRecord) -> RecordResult:
+def record_task_run(
+    conn: Connection, caller: Caller, record: TaskRunRecord, *, last: bool = False
+) -> RecordResult:
     """Store a task run that has no record yet; a repeat changes nothing and gives the first problems again.
 
     One output that cannot be stored does not hold back the others: it is a problem of the result, and a
-    warning of the lineage event.
+    warning of the lineage event. With ``last`` nothing follows in the transaction.
 
     Raises:
         InvalidRequest: a bundle has more than :data:`MAX_EDGES` pairs; nothing is written.
@@ -66,7 +68,7 @@ def record_task_run(conn: Connection, caller: Caller, record: TaskRunRecord) -> 
         first = _recorded(conn, key)
         if first is not None:
             return first
-    return recording.store() if recording else RecordResult(duplicate=False, stored=[], problems=[])
+    return recording.store(last=last) if recording else RecordResult(duplicate=False, stored=[], problems=[])
 
 
 def correct_state(conn: Connection, caller: Caller, correction: StateCorrection) -> RecordResult:
@@ -108,7 +110,7 @@ class _Recording:
         self.problems: dict[str, AssetCatalogError] = {}
         self.stored: dict[str, None] = {}
 
-    def store(self) -> RecordResult:
+    def store(self, *, last: bool) -> RecordResult:
         self._refuse_hidden_inputs()
         self.problems.update(self.refused)
         if self.succeeded:
@@ -117,7 +119,7 @@ class _Recording:
             self._make_placeholders()
         for number, bundle in self.bundles:
             self._add_lineage(number, bundle)
-        self.work.write()
+        self.work.write(last=last)
         problems = [_problem(asset_id, error) for asset_id, error in self.problems.items()]
         return RecordResult(duplicate=False, stored=list(self.stored), problems=problems)
 

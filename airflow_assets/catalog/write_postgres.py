@@ -12,26 +12,32 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
+from sqlalchemy.exc import DBAPIError
+
+from airflow_assets.catalog.engine import NO_SEQUENCE
 from airflow_assets.catalog.prepared import Prepared, prepares
 from airflow_assets.catalog.values import id_sort, value_columns
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.rules import json_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
     from airflow_assets.catalog.write_set import WriteSet
 
 EDGE_REST = timedelta(hours=1)
 """How often at most ``edge.last_seen`` moves."""
+_numbered: WeakSet[Engine] = WeakSet()
+"""Engines whose database is known to have its sequence row."""
 MOST_ROWS = 100
 """Beyond this many rows the general way is as good, and a JSONB document must stay below 256 MB."""
 
 
 def fits(conn: Connection, rows: WriteSet) -> bool:
     """Tell whether :func:`write` can write these rows on this connection."""
-    if not prepares(conn):
+    if not prepares(conn) or conn.engine not in _numbered:
         return False
     if not (rows.lineage or rows.events) or rows.aliases or rows.dropped_aliases:
         return False
@@ -43,14 +49,23 @@ def fits(conn: Connection, rows: WriteSet) -> bool:
     )
 
 
-def write(conn: Connection, rows: WriteSet) -> int | None:
-    """Write all rows and return the number of the first row of the log; None if there is no sequence row.
+def may_number(conn: Connection) -> None:
+    """Note that this database has its sequence row, which :func:`write` counts on."""
+    _numbered.add(conn.engine)
 
-    Without a sequence row everything but the log has been written.
-    """
-    document, count = json_text(_document(rows)), len(rows.lineage) + len(rows.events)
-    found = _WRITE.rows(conn, document, rows.now, rows.tenant, count)
-    return int(found[0][0]) + 1 if found else None
+
+def write(conn: Connection, rows: WriteSet, *, last: bool) -> None:
+    """Write all rows; with ``last``, as the transaction's last statement, which may carry the COMMIT."""
+    values = json_text(_document(rows)), rows.now, rows.tenant, len(rows.lineage) + len(rows.events)
+    try:
+        if last:
+            _WRITE.finish(conn, *values)
+        else:
+            _WRITE.rows(conn, *values)
+    except DBAPIError as error:
+        if getattr(error.orig, "pgcode", None) == NO_SEQUENCE:
+            _numbered.discard(conn.engine)
+        raise
 
 
 def _document(rows: WriteSet) -> dict[str, Any]:
@@ -110,6 +125,7 @@ def _lineage(n: int, columns: dict[str, Any]) -> dict[str, Any]:
     return {**columns, **times, "record_key": columns["record_key"].hex(), "n": n}
 
 
+# Without a sequence row the last line divides by zero, and nothing has happened.
 # The planner expects 100 rows of jsonb_to_recordset and would read whole tables for them. "one = 1", which
 # always holds, makes it expect one row, and go by the indexes.
 _STATEMENT = """
@@ -178,7 +194,7 @@ WITH written AS (
         n bigint, event_id text, asset_pk bigint, kind text, namespace text, type text,
         payload text, diff text, source text, depth integer, suppressed text)
 )
-SELECT base FROM numbers
+SELECT 1 / count(*) FROM numbers
 """
 
 _WRITE = Prepared(

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select, text, update
 
 from airflow_assets.catalog import tables, write_postgres
-from airflow_assets.catalog.engine import make_engine
+from airflow_assets.catalog.engine import make_engine, read, write
 from airflow_assets.catalog.prepared import Prepared
 from airflow_assets.catalog.service import CatalogService
+from airflow_assets.exceptions import CatalogUnavailable
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.assets import AssetInput, AssetRef, AssetUpdate, Rename
 from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
@@ -51,13 +52,13 @@ def urls(databases: Databases) -> Iterator[Callable[[], str]]:
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the prepared statements that ran: they go past SQLAlchemy, and so past its events."""
     names: list[str] = []
-    run = Prepared.rows
+    run = Prepared._run
 
     def noted(self: Prepared, *arguments: Any) -> Any:
         names.append(self.name)
         return run(self, *arguments)
 
-    monkeypatch.setattr(Prepared, "rows", noted)
+    monkeypatch.setattr(Prepared, "_run", noted)
     return names
 
 
@@ -231,3 +232,44 @@ def test_a_statement_left_by_another_client_of_a_pooler_is_no_obstacle(urls: Cal
             conn.exec_driver_sql("PREPARE airflow_assets_write AS SELECT 1")
         service.upsert_asset(CALLER, asset("a", metadata={"n": 2}))
         assert size(service, tables.event) == 2
+
+
+def test_a_connection_lost_with_the_commit_says_so_and_is_not_written_twice(
+    urls: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with catalogue(urls()) as service:
+        service.upsert_asset(CALLER, asset("a"))
+        run = Prepared._run
+
+        def cut_after(self: Prepared, conn: Any, values: Any, end: str = "") -> Any:
+            """The statement arrives, with its COMMIT; its answer does not."""
+            rows = run(self, conn, values, end)
+            if end:
+                driver = conn.connection.dbapi_connection
+                with service.engine.connect() as killer:
+                    killer.execute(select(func.pg_terminate_backend(driver.info.backend_pid)))
+                driver.cursor().execute("SELECT 1")
+            return rows
+
+        monkeypatch.setattr(Prepared, "_run", cut_after)
+        with pytest.raises(CatalogUnavailable, match="may or may not have been stored"):
+            service.upsert_asset(CALLER, asset("a", metadata={"n": 1}))
+        monkeypatch.setattr(Prepared, "_run", run)
+        assert service.get_asset(CALLER, "a").metadata == {"n": 1}
+        assert service.upsert_asset(CALLER, asset("a", metadata={"n": 2})).asset.metadata == {"n": 2}
+        with service.engine.connect() as conn:
+            assert conn.execute(select(func.count()).select_from(tables.event)).scalar_one() == 3
+
+
+def test_an_exception_in_between_leaves_nothing_open(urls: Callable[[], str]) -> None:
+    with catalogue(urls()) as service:
+        with pytest.raises(ZeroDivisionError), write(service.engine) as conn:
+            conn.execute(tables.sequence.insert().values(name="x", value=1))
+            raise ZeroDivisionError
+        for _ in range(20):  # every connection of the pool
+            with write(service.engine) as conn:
+                assert conn.execute(select(func.count()).select_from(tables.sequence)).scalar_one() == 0
+        with read(service.engine) as conn:
+            isolation = conn.execute(text("SHOW transaction_isolation")).scalar_one()
+            assert isolation == "read committed"
+            assert not conn.connection.dbapi_connection.autocommit
