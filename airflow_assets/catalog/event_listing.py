@@ -108,7 +108,7 @@ def clauses_of(conn: Connection, caller: Caller, query: EventQuery) -> list[Colu
 
 
 def part_of(statement: Select[Any], seq: int | None, size: int, *, newest_first: bool) -> Select[Any]:
-    """Return the next ``size`` rows of the statement, those behind number ``seq``, in the order of the log."""
+    """Return the next ``size`` rows of the statement, behind number ``seq``, in the order of the log."""
     if seq is not None:
         statement = statement.where(_EVENT.seq < seq if newest_first else _EVENT.seq > seq)
     return statement.order_by(_EVENT.seq.desc() if newest_first else _EVENT.seq).limit(size)

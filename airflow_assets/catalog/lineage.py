@@ -35,7 +35,7 @@ ROLES = {"i": Role.INPUT, "o": Role.OUTPUT}
 _LETTERS = {role: letter for letter, role in ROLES.items()}
 _KEYS = 5_000
 IS_WHOLE = lineage.c.bundle >= 0
-"""False for the shell that a purged lineage event leaves while its usages, or the record's repeats, need it."""
+"""False for the shell that a purged lineage event leaves while usages, or repeats of the record, need it."""
 _RUN_COLUMNS = (
     lineage.c.dag_id,
     lineage.c.run_id,

@@ -1,8 +1,8 @@
 """Purging assets, and the names that purged assets keep as long as the log has something of them.
 
-With an asset go its metadata rows, its former ids and its edges; its lease stays, so that its fencing number
-never gets smaller. Events, usages and lineage stay, if they are not purged themselves, and are found by the id
-it had. An asset that was not deleted before emits DELETED, as with a deletion.
+With an asset go its metadata rows, its former ids and its edges; its lease stays, so that its fencing
+number never gets smaller. Events, usages and lineage stay, if they are not purged themselves, and are found
+by the id it had. An asset that was not deleted before emits DELETED, as with a deletion.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 A look reads some records in the order of their time, from where the one before ended, and decides which go.
 It locks nothing, however few records match; the deletion names its rows by their keys, so it is short.
 
-A lineage event whose usages stay leaves a *shell*: its run and state, which the usages need, without inputs and
-outputs; listings leave shells out. A lineage event that is still young leaves one too, so that a repeat of its
-record, or the reconciler, finds that it has been recorded.
+A lineage event whose usages stay leaves a *shell*: its run and state, which the usages need, without inputs
+and outputs; listings leave shells out. A lineage event that is still young leaves one too, so that a repeat
+of its record, or the reconciler, finds that it has been recorded.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from airflow_assets.catalog import cursors
 from airflow_assets.catalog.engine import utc_now
 from airflow_assets.catalog.filters import is_hidden, is_within, one_of, visible, within
 from airflow_assets.catalog.lineage import IS_WHOLE
+from airflow_assets.catalog.log_readers import Readers
 from airflow_assets.catalog.search import numbers_of
 from airflow_assets.catalog.tables import asset, event, lineage, purged_asset, usage
 from airflow_assets.catalog.write_set import chunks
+from airflow_assets.schemas.actors import Caller
+from airflow_assets.schemas.purge import Purge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
-    from airflow_assets.catalog.log_readers import Readers
-    from airflow_assets.schemas.actors import Caller
-    from airflow_assets.schemas.purge import Purge
-
 YOUNG = timedelta(minutes=15)
-"""How long after its record somebody may still look whether a try has one: longer than the reconciler does."""
+"""How long after its record somebody may look whether a try has one; the reconciler does for 10 minutes."""
 Position = tuple[Any, ...] | None
 
 

@@ -154,7 +154,8 @@ lineage = Table(
     Index("ix_airflow_assets_lineage_created", "created"),
     **_OPTIONS,
 )
-"""One row per bundle of one try; ``record_key``, the SHA-256 of the try, lets a repeat find its record."""
+"""One row per bundle of one try; ``record_key``, the SHA-256 of the try, lets a repeat find its record.
+``bundle`` *n* becomes ``-1 - n`` in the shell of a purged row (:mod:`airflow_assets.catalog.purge_log`)."""
 
 usage = Table(
     PREFIX + "usage",

@@ -15,7 +15,7 @@ from sqlalchemy import and_, not_, or_, select, true
 
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.filters import visible
-from airflow_assets.catalog.lineage import ROLES, Refs
+from airflow_assets.catalog.lineage import IS_WHOLE, ROLES, Refs
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.tables import alias, asset, edge, event, lineage, usage
 from airflow_assets.exceptions import InvalidCursor

@@ -50,7 +50,7 @@ StepLimit = Annotated[
 class Purge(Schema):
     """What to purge, one bounded step of it: repeat with ``cursor`` until there is no next one.
 
-    :param end_date: what is as old as this or older, inclusive; the moment of the first step if that is earlier.
+    :param end_date: what is as old as this or older, inclusive; at most the moment of the first step.
     :param namespace: this namespace and its dotted children: ``a.b`` covers ``a.b.c``, never ``a.b_other``.
     :param asset_id: the asset's id, or a former one.
     :param asset_type: any of these types, compared exactly.
@@ -59,8 +59,8 @@ class Purge(Schema):
     :param purge_asset_events: events which every reader of the log has read.
     :param dry_run: count only.
     :param limit: records that one step purges at most.
-    :raises InvalidQuery: a filter that one of the chosen kinds of records cannot be asked for; the error names
-        the switch to turn off.
+    :raises InvalidQuery: a filter that one of the chosen kinds of records cannot be asked for; names the
+        switch to turn off.
     """
 
     end_date: Utc
