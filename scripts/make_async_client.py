@@ -30,6 +30,8 @@ REPLACEMENTS = (
     (r"yield from self\._walk\((.*)\)", r"async for item in self._walk(\1):\n            yield item"),
     (r"Callable\[\[_Query\], Page\[_Item\]\]", "Callable[[_Query], Awaitable[Page[_Item]]]"),
     (r"page = fetch\(", "page = await fetch("),
+    (r"= self\.purge\(", "= await self.purge("),
+    (r">>> for done in client\.iter_purge", ">>> async for done in client.iter_purge"),
     (r"several threads and after a fork", "several tasks of its event loop"),
     (r">>> client\.", ">>> await client."),
     (r">>> await client\.query_assets\((.*)\)\.items", r">>> (await client.query_assets(\1)).items"),
