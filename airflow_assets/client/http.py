@@ -18,8 +18,10 @@ from airflow_assets.client import credentials
 from airflow_assets.client.address import Address, find_address
 from airflow_assets.client.connection import FRESH_SECONDS, REREAD_SECONDS, Connection, store
 from airflow_assets.client.exchange import Answer, Exchange, Failure
+from airflow_assets.client.fencing import current_tokens
 from airflow_assets.exceptions import NotAuthenticated
-from airflow_assets.schemas.credentials import TENANT_HEADER
+from airflow_assets.schemas.credentials import FENCING_HEADER, TENANT_HEADER
+from airflow_assets.schemas.fencing import fencing_header
 
 if TYPE_CHECKING:
     from airflow_assets.client.options import Options
@@ -67,7 +69,9 @@ class _Pool:
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._async:
-                self._async[loop] = httpx.AsyncClient(headers=_headers())
+                # A triggerer has one connection open for each sensor that waits: no limit of httpx's (100).
+                limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+                self._async[loop] = httpx.AsyncClient(headers=_headers(), limits=limits)
             return self._async[loop]
 
     def close(self) -> None:
@@ -83,9 +87,13 @@ class _Pool:
             await client.aclose()
 
 
-def _timeout(options: Options) -> httpx.Timeout:
-    """One answer may take as long as configured, and never longer than the whole call may."""
-    return httpx.Timeout(min(float(config.client_timeout()), _patience(options)), connect=5.0)
+def _timeout(options: Options, waits: float) -> httpx.Timeout:
+    """One answer may take as long as configured, and never longer than the whole call may.
+
+    :param waits: how long the request itself asks the server to wait.
+    """
+    longest = min(float(config.client_timeout()), _patience(options))
+    return httpx.Timeout(longest, read=longest + waits, connect=5.0)
 
 
 def _patience(options: Options) -> float:
@@ -133,7 +141,7 @@ class HttpTransport:
         """
         exchange = Exchange(operation, path_id, payload, _patience(self._options))
         while True:
-            target = _target(self._options, self._connection(exchange.renew))
+            target = _target(self._options, self._connection(exchange.renew), exchange.waits)
             outcome = self._attempt(exchange, target)
             pause = _judge(exchange, outcome, target)
             if isinstance(outcome, Answer) and pause is None:
@@ -172,7 +180,7 @@ class AsyncHttpTransport:
         """See :meth:`HttpTransport.call`."""
         exchange = Exchange(operation, path_id, payload, _patience(self._options))
         while True:
-            target = _target(self._options, await self._connection(exchange.renew))
+            target = _target(self._options, await self._connection(exchange.renew), exchange.waits)
             outcome = await self._attempt(exchange, target)
             pause = _judge(exchange, outcome, target)
             if isinstance(outcome, Answer) and pause is None:
@@ -205,10 +213,10 @@ def _needs_connection(options: Options) -> bool:
     return not (options.api_url and options.log_in)
 
 
-def _target(options: Options, connection: Connection | None) -> _Target:
+def _target(options: Options, connection: Connection | None, waits: float) -> _Target:
     address = find_address(options.api_url, connection.url if connection else None, options.conn_id)
     tenant = options.tenant or (connection.tenant if connection else None)
-    return _Target(address, credentials.choose(options, connection), tenant, _timeout(options))
+    return _Target(address, credentials.choose(options, connection), tenant, _timeout(options, waits))
 
 
 def _judge(exchange: Exchange, outcome: Answer | Failure, target: _Target) -> float | None:
@@ -269,6 +277,9 @@ def _request(
         headers[TENANT_HEADER] = target.tenant
     if exchange.body is not None:
         headers["Content-Type"] = "application/json"
+    tokens = current_tokens()
+    if tokens:
+        headers[FENCING_HEADER] = fencing_header(tokens)
     return client.build_request(
         exchange.operation.method,
         target.address.api + exchange.path,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from airflow_assets.client.fencing import current_tokens
 from airflow_assets.client.identity import current_source
 from airflow_assets.schemas.actors import Caller
 from airflow_assets.schemas.rules import DEFAULT_TENANT
@@ -32,7 +33,7 @@ class InProcessTransport:
         if self._service is None:
             self._service = context.get_service()
         namespaces.check_filter(operation, payload)
-        caller = Caller(source=current_source(), tenant=self._tenant)
+        caller = Caller(source=current_source(), tenant=self._tenant, fencing_tokens=current_tokens())
         arguments = [argument for argument in (path_id, payload) if argument is not None]
         return getattr(self._service, operation.name)(caller, *arguments)
 
