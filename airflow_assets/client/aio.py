@@ -182,6 +182,15 @@ class AsyncCatalogClient:
         """
         return cast("EventWaitResult", await self._call("wait_events", wait))
 
+    async def wait_events(self, wait: EventWait) -> EventWaitResult:
+        """Wait for the first event that matches, up to ``wait.timeout`` seconds.
+
+        Go on with the cursor of the answer, and no event is missed or seen twice:
+
+        >>> await client.wait_events(EventWait(filter=EventFilter(asset_id="orders"), timeout=25)).cursor
+        """
+        return cast("EventWaitResult", await self._call("wait_events", wait))
+
     async def replay_event(self, replay: Replay) -> ReplayResult:
         """Start runs for an old event again; the same ``replay_id`` starts them once.
 
@@ -299,7 +308,9 @@ class AsyncCatalogClient:
 
     async def list_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Page[ForcedUnlock]:
         """Return one page of the locks that were taken by force, newest first."""
-        return cast("Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery()))
+        return cast(
+            "Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery())
+        )
 
     async def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""
@@ -344,7 +355,8 @@ class AsyncCatalogClient:
             return await self._transport.call(operation, path_id, payload)
 
     async def _walk(
-        self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query) -> AsyncIterator[_Item]:
+        self, fetch: Callable[[_Query], Awaitable[Page[_Item]]], query: _Query
+    ) -> AsyncIterator[_Item]:
         cursor: str | None = ""
         while cursor is not None:
             page = await fetch(query)
