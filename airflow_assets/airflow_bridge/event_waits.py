@@ -15,15 +15,14 @@ from airflow_assets.catalog import tables, waits
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.catalog.log import EVENT_COLUMNS, event_of, last_seq
+from airflow_assets.schemas.actors import Caller
+from airflow_assets.schemas.events import Event, EventFilter
 from airflow_assets.schemas.matching import event_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection, Engine
-
-    from airflow_assets.schemas.actors import Caller
-    from airflow_assets.schemas.events import Event, EventFilter
 
 PAGE = 500
 MAX_RECENT, MAX_RECENT_BYTES = 1_000, 8 * 1024 * 1024
@@ -32,14 +31,15 @@ MAX_STALE = 30.0
 CATCHING_UP = 0.5
 """Seconds of one pass for those who are far behind, each of whom is looked up by himself."""
 KEEP_EVERY = 60.0
+_ANY = ("", None)
 
 
 @dataclass(eq=False)
 class EventWaiter:
     """Somebody waits for the first event after ``cursor`` that matches.
 
-    A look-up moves the cursor behind what does not match, never behind an event that it hands out: the hand-out
-    may come too late for the waiter, who then asks again from the cursor.
+    A look-up moves the cursor behind what does not match, never behind an event that it hands out: that may
+    come too late for the waiter, who then asks again from the cursor.
     """
 
     caller: Caller
@@ -132,9 +132,7 @@ class EventLook:
     def _read_page(self, conn: Connection, recent: _Recent) -> bool:
         """Return whether there may be more."""
         seq = tables.event.c.seq
-        rows = conn.execute(
-            select(*EVENT_COLUMNS).where(seq > recent.head).order_by(seq).limit(PAGE)
-        ).all()
+        rows = conn.execute(select(*EVENT_COLUMNS).where(seq > recent.head).order_by(seq).limit(PAGE)).all()
         for row in rows:
             recent.add(event_of(row), len(row.payload))
         return len(rows) == PAGE
@@ -205,8 +203,8 @@ class _Index:
         """Return and forget those whom the event matches."""
         taken: list[EventWaiter] = []
         asset = event.asset
-        keys = (("id", self._present(asset.id)), ("namespace", asset.namespace), ("type", asset.type), ("", None))
-        for key in keys:
+        present_id = self._present(asset.id)
+        for key in (("id", present_id), ("namespace", asset.namespace), ("type", asset.type), _ANY):
             hits = [one for one in self._by.get(key, ()) if self._matches(one, event)]
             if hits:
                 gone = set(hits)
@@ -223,7 +221,7 @@ class _Index:
             return "id", self._present(wanted.asset_id)
         if wanted.namespace is not None:
             return "namespace", wanted.namespace
-        return ("type", wanted.asset_type) if wanted.asset_type is not None else ("", None)
+        return ("type", wanted.asset_type) if wanted.asset_type is not None else _ANY
 
     def _matches(self, waiter: EventWaiter, event: Event) -> bool:
         return (
@@ -235,4 +233,3 @@ class _Index:
 
     def _present(self, asset_id: str) -> str:
         return self._former.get(asset_id, asset_id)
-

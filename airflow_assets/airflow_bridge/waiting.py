@@ -61,8 +61,8 @@ class Room:
 class Hub(Generic[Waiter, Found]):
     """Serves the waiters of one kind; used on one event loop.
 
-    :param look: looks once for all waiters, in a thread of ``pool``, never twice at the same time; returns those
-        who have found something. It may note on a waiter how far it came.
+    :param look: looks once for all waiters, in a thread of ``pool``, never twice at the same time; returns
+        those for whom it found something. It may note on a waiter how far it came.
 
     >>> found = await hub.wait(waiter, timeout=25)
     """
@@ -86,7 +86,7 @@ class Hub(Generic[Waiter, Found]):
         self._began = float("-inf")
         self._running: asyncio.Task[None] | None = None
 
-    async def wait(self, waiter: Waiter, timeout: float) -> Found | None:  # noqa: ASYNC109 - it ends in a value
+    async def wait(self, waiter: Waiter, timeout: float) -> Found | None:
         """Return what is found for the waiter, None when the time has passed.
 
         :raises CatalogUnavailable: too many wait already.
@@ -168,6 +168,6 @@ def _waking(loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> Callab
 
 
 def _server_is_stopping() -> bool:
-    """Whether uvicorn was told to stop: it lets its requests end first, and one that waits would hold it up."""
+    """Whether uvicorn was told to stop: it lets requests end first, and one that waits would hold it up."""
     owner = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     return bool(getattr(owner, "should_exit", False))

@@ -12,6 +12,7 @@ from airflow_assets.api import problems
 from airflow_assets.api.envelope import Envelope
 from airflow_assets.api.routes import operation_routes
 from airflow_assets.api.system import system_routes
+from airflow_assets.api.waiting import Waits, wait_routes
 from airflow_assets.schemas.operations import API_PREFIX, MOUNT
 
 
@@ -33,7 +34,9 @@ def create_app() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.waits = Waits()
     app.include_router(operation_routes(), prefix=prefix)
+    app.include_router(wait_routes(), prefix=prefix)
     app.include_router(
         system_routes(page=conf.getboolean("api", "enable_swagger_ui", fallback=True)), prefix=prefix
     )
@@ -43,8 +46,9 @@ def create_app() -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     from airflow_assets.airflow_bridge import jobs
 
     async with jobs.lifespan():
         yield
+        await app.state.waits.close()

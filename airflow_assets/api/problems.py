@@ -146,7 +146,7 @@ def _headers(error: AssetCatalogError) -> dict[str, str]:
     if isinstance(error, NotAuthenticated):
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, CatalogUnavailable):
-        return {"Retry-After": RETRY_AFTER}
+        return {"Retry-After": str(error.members.get("retry_after", RETRY_AFTER))}
     return {}
 
 

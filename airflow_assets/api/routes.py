@@ -52,9 +52,11 @@ def requires(action: Action) -> Callable[[Request], Any]:
 
 
 def operation_routes() -> APIRouter:
-    """Return the routes of all operations, without a prefix."""
+    """Return the routes of all operations but those that wait, without a prefix."""
     router = APIRouter(redirect_slashes=False)
     for operation in OPERATIONS.values():
+        if operation.waits:
+            continue
         router.add_api_route(
             operation.path.replace("{asset_id}", "{asset_id:path}"),
             _endpoint(operation),

@@ -1,12 +1,13 @@
 """Waiting for events: the first that matches after a place in the log, and the places kept for sensors.
 
-A sensor's place is a row of ``consumer`` of kind ``sensor``, named by the id of the task instance (each try has
-another): every event up to it has been looked at and did not match. So a sensor that is rescheduled goes on
-where it was, and purge knows what sensors still need.
+A sensor's place is a row of ``consumer`` of kind ``sensor``, named by the id of the task instance (each try
+has another): every event up to it has been looked at and did not match. So a sensor that is rescheduled goes
+on where it was, and purge knows what sensors still need.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Select, insert, select, update
@@ -22,7 +23,7 @@ from airflow_assets.schemas.transfer import IMPORTED
 from airflow_assets.schemas.waiting import EventWaitResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from sqlalchemy import Connection
@@ -31,9 +32,22 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.waiting import EventWait
 
 KIND = "sensor"
+_LOOK_EVERY = 0.5
 _FEW, _PAGE, _PAGES = 20, 1_000, 10
 _AT_ONCE = 500
 _consumer = tables.consumer.c
+
+
+def wait(look_once: Callable[[EventWait], EventWaitResult], asked: EventWait) -> EventWaitResult:
+    """Look again and again, in the calling thread, until there is an event or the time has passed."""
+    until = time.monotonic() + asked.timeout
+    while True:
+        found = look_once(asked)
+        left = until - time.monotonic()
+        if found.event is not None or left <= 0:
+            return found
+        time.sleep(min(left, _LOOK_EVERY))
+        asked = asked.model_copy(update={"after": found.cursor})
 
 
 def look(conn: Connection, caller: Caller, wait: EventWait) -> EventWaitResult:
@@ -44,7 +58,7 @@ def look(conn: Connection, caller: Caller, wait: EventWait) -> EventWaitResult:
 def look_for_sensor(conn: Connection, caller: Caller, wait: EventWait) -> EventWaitResult:
     """Look once from the kept place on, and keep how far that came; in a writing transaction.
 
-    An event that is found stays in front of the place: if the answer gets lost, the next request finds it again.
+    An event that is found stays in front of the place: if the answer gets lost, a repeat finds it again.
     """
     name = str(wait.keep_for)
     place = conn.execute(select(_consumer.seq).where(_consumer.kind == KIND, _consumer.name == name)).scalar()
@@ -59,7 +73,10 @@ def look_for_sensor(conn: Connection, caller: Caller, wait: EventWait) -> EventW
 
 
 def advance(conn: Connection, names: Iterable[str], seq: int) -> None:
-    """Say that sensors still wait, and have come to ``seq``; a place never moves back, one that is gone stays so."""
+    """Say that sensors still wait, and have come to ``seq``.
+
+    A place never moves back, and none is made.
+    """
     wanted = sorted(names)
     for start in range(0, len(wanted), _AT_ONCE):
         here = _consumer.name.in_(wanted[start : start + _AT_ONCE])

@@ -20,13 +20,13 @@ WaitTime = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
 class EventWait(Schema):
     """Wait for the first event that matches, reading the log in its order from one place on.
 
-    The place is ``after`` (exclusive), else the first event of the time ``since`` or later, else the end of the
-    log as it is now.
+    The place is ``after`` (exclusive), else the first event of the time ``since`` or later, else the end of
+    the log as it is now.
 
     :param timeout: seconds to wait, up to 25; 0 looks once.
-    :param keep_for: id of the task instance for which it waits: purge leaves what is after its position.
-    :param resume: go on from the position that is kept for ``keep_for``; the first request of this kind fixes it.
-        A task's own requests; a trigger carries its position itself.
+    :param keep_for: id of the task instance for which it waits: purge leaves what is after its place.
+    :param resume: go on from the place that is kept for ``keep_for``; the first such request fixes it. For a
+        task's own requests; a trigger carries its place itself.
 
     >>> EventWait(filter=EventFilter(namespace="sales"), after=4711, timeout=25)
     """
@@ -40,7 +40,11 @@ class EventWait(Schema):
 
 
 class EventWaitResult(Schema):
-    """:param event: the first that matches, null when the time passed. :param cursor: ``after`` of the next wait."""
+    """What was found.
+
+    :param event: the first that matches, null when the time passed.
+    :param cursor: ``after`` of the next wait.
+    """
 
     cursor: int
     event: Event | None = None
