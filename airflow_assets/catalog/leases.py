@@ -1,30 +1,301 @@
-"""Acquiring and releasing the locks of assets."""
+"""Acquiring locks, giving them up, and taking them by force.
+
+All times are the database's clock. The rows of the assets are locked first, by key and all in one statement,
+so two acquisitions of overlapping sets follow each other instead of waiting for each other.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sqlalchemy import bindparam, insert, update
+
+from airflow_assets.catalog import leases_queue, leases_rows, tables
+from airflow_assets.catalog.assets import not_found
+from airflow_assets.catalog.engine import db_now, retrying, write
+from airflow_assets.catalog.leases_assets import Lockable, Moved, lock_assets
+from airflow_assets.catalog.leases_owner import Owner, keys_of
+from airflow_assets.exceptions import AssetLocked
+from airflow_assets.schemas.leases import (
+    AcquireLeases,
+    ForcedUnlock,
+    ForceUnlockResult,
+    LeaseGrant,
+    ReleaseResult,
+)
+from airflow_assets.schemas.rules import identity, json_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Engine
 
     from airflow_assets.schemas.actors import Caller
-    from airflow_assets.schemas.leases import (
-        AcquireLeases,
-        ForceUnlock,
-        ForceUnlockResult,
-        LeaseGrant,
-        ReleaseLeases,
-        ReleaseResult,
-    )
+    from airflow_assets.schemas.leases import ForceUnlock, ReleaseLeases
+
+T = TypeVar("T")
 
 
 def acquire(engine: Engine, caller: Caller, body: AcquireLeases) -> LeaseGrant:
-    raise NotImplementedError
+    """Lock all of the assets or none; what the same owner holds already is extended.
+
+    A new try of the task that acquired, and a clear of its run, are the same owner with a new number; another
+    task of the same run extends the run's tenure. A lock that has run out without anybody taking it, nor
+    anybody waiting for it, is still its owner's to extend, under the same number.
+
+    Raises:
+        AssetNotFound: an asset is not there, or hidden, or deleted unless the caller holds its lock.
+        AssetLocked: somebody else holds one, or waits for it and came earlier; or the caller's own fencing
+            number is out of date. With ``wait_id`` the caller then has a place in the queue.
+    """
+    owner = Owner.of(caller, body.scope)
+
+    def work(conn: Connection, former: bool) -> LeaseGrant | AssetLocked:
+        assets, now = lock_assets(conn, caller, body.asset_ids, former=former)
+        return _Acquisition(conn, _Request(caller, body, owner), assets, now).decide()
+
+    result = _in_turn(engine, work)
+    if isinstance(result, AssetLocked):
+        raise result
+    return result
 
 
 def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> ReleaseResult:
-    raise NotImplementedError
+    """Give up the caller's own locks; what is foreign, free or over stays as it is, as does an unknown asset.
+
+    A caller who carries a fencing number that is out of date gives up nothing.
+    """
+    mine = keys_of(caller.source)
+
+    def work(conn: Connection, former: bool) -> ReleaseResult:
+        assets, now = lock_assets(conn, caller, body.asset_ids, former=former, lenient=True)
+        leases = leases_rows.read_leases(conn, {one.key for one in assets.values()})
+        tokens = _tokens(caller, assets)
+        released = {}
+        for asset_id, one in assets.items():
+            row = leases.get(one.key)
+            if row is None or not leases_rows.is_held(row, now) or bytes(row.owner_key) not in mine:
+                continue
+            if tokens.get(one.key, row.fencing) >= row.fencing:
+                released[asset_id] = one.key
+        leases_rows.free(conn, sorted(set(released.values())))
+        if body.wait_id is not None:
+            leases_queue.leave(conn, str(body.wait_id))
+        return ReleaseResult(released=list(released))
+
+    return _in_turn(engine, work)
 
 
 def force_unlock(engine: Engine, caller: Caller, body: ForceUnlock) -> ForceUnlockResult:
-    raise NotImplementedError
+    """Take a lock from its holder, whose later writes under his fencing number are refused, and note why.
+
+    Raises:
+        AssetNotFound: there is no such asset, deleted or not, or it is hidden.
+    """
+
+    def work(conn: Connection, former: bool) -> ForceUnlockResult:
+        assets, now = lock_assets(conn, caller, [body.asset_id], former=former)
+        one = assets[body.asset_id]
+        row = leases_rows.read_leases(conn, [one.key]).get(one.key)
+        if not leases_rows.is_held(row, now):
+            return ForceUnlockResult(unlocked=None)
+        leases_rows.free(conn, [one.key], fence=True)
+        return ForceUnlockResult(unlocked=_noted(conn, caller, body, one, row))
+
+    return _in_turn(engine, work)
+
+
+def _in_turn(engine: Engine, work: Callable[[Connection, bool], T]) -> T:
+    """One transaction; once more, looking for former ids too, where an id is not an asset's present one."""
+    former = False
+
+    def attempt() -> T:
+        with write(engine) as conn:
+            return work(conn, former)
+
+    while True:
+        try:
+            return retrying(attempt)
+        except Moved:
+            former = True
+
+
+class _Request(NamedTuple):
+    caller: Caller
+    body: AcquireLeases
+    owner: Owner
+
+
+class _Acquisition:
+    """One request for locks, with the rows of its assets locked."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        request: _Request,
+        assets: dict[str, Lockable],
+        now: datetime,
+    ) -> None:
+        self.conn = conn
+        self.caller, self.body, self.owner = request
+        self.now = now
+        self.wait_id = str(self.body.wait_id) if self.body.wait_id else None
+        self.assets = {one.key: one for one in assets.values()}
+        self.leases = leases_rows.read_leases(conn, self.assets)
+        queued = [key for key, row in self.leases.items() if row.queued]
+        self.queue = leases_queue.Queue(conn, queued, now) if queued else None
+        self.tokens = _tokens(self.caller, assets)
+
+    def decide(self) -> LeaseGrant | AssetLocked:
+        for key, one in self.assets.items():
+            if one.deleted and not self._extends(key):
+                raise not_found(one.id)
+        late = self._out_of_date()
+        if late is not None:
+            return late
+        refusal = self._held_by_others() or self._others_first()
+        if refusal is None:
+            return self._grant()
+        if self.wait_id is not None:
+            self._join()
+        return refusal
+
+    def _out_of_date(self) -> AssetLocked | None:
+        for key, token in self.tokens.items():
+            row = self.leases.get(key)
+            if row is not None and token < row.fencing:
+                return leases_rows.out_of_date(self.assets[key].id, token, row)
+        return None
+
+    def _held_by_others(self) -> AssetLocked | None:
+        foreign = {
+            key: row
+            for key, row in self.leases.items()
+            if leases_rows.is_held(row, self.now) and not self._is_own(row)
+        }
+        ended = leases_rows.of_ended_runs(self.conn, foreign)
+        for key in self.assets:
+            if key in foreign and key not in ended:
+                return leases_rows.held_by_other(self.assets[key].id, foreign[key])
+        return None
+
+    def _others_first(self) -> AssetLocked | None:
+        if self.queue is None:
+            return None
+        for key, one in self.assets.items():
+            count = 0 if self._extends(key) else self.queue.ahead(key, self.owner.key, self.wait_id)
+            if count:
+                return AssetLocked(
+                    f"The lock of {one.id!r} is free, and {count} came earlier who wait for it.",
+                    hint="Wait for your turn: acquire with a wait_id, which keeps your place.",
+                    asset_id=one.id,
+                    waiting=count,
+                )
+        return None
+
+    def _extends(self, key: bytes) -> bool:
+        row = self.leases.get(key)
+        return row is not None and leases_rows.is_held(row, self.now) and self._is_own(row)
+
+    def _is_own(self, row: Any) -> bool:
+        return bytes(row.owner_key) == self.owner.key
+
+    def _join(self) -> None:
+        assert self.wait_id is not None  # noqa: S101 - asked before
+        queue = self.queue or leases_queue.Queue(self.conn, (), self.now)
+        queue.join(self.assets.keys(), self.owner.key, self.wait_id)
+        new = [key for key in sorted(self.assets) if key not in self.leases]
+        if new:
+            shared = {"tenant": self.caller.tenant, "fencing": 0, "queued": True}
+            self.conn.execute(insert(tables.lease), [{"asset_key": key, **shared} for key in new])
+        old = [{"row_key": key, "queued": True} for key in sorted(self.leases)]
+        if old:
+            self.conn.execute(_SET, old)
+
+    def _grant(self) -> LeaseGrant:
+        waiting = self.queue.served(self.assets.keys(), self.wait_id) if self.queue else {}
+        rows = {key: self._row(key) | {"queued": waiting.get(key, False)} for key in sorted(self.assets)}
+        new = [{"asset_key": key, **row} for key, row in rows.items() if key not in self.leases]
+        old = [{"row_key": key, **row} for key, row in rows.items() if key in self.leases]
+        self.conn.execute(
+            _LOCK, [{"row_pk": self.assets[key].pk, "row_until": rows[key]["locked_until"]} for key in rows]
+        )
+        if new:
+            self.conn.execute(insert(tables.lease), new)
+        if old:
+            self.conn.execute(_SET, old)
+        stored = {key: _Stored(row) for key, row in rows.items()}
+        return LeaseGrant.model_construct(
+            leases=[leases_rows.to_lease(stored[key], one.id) for key, one in self.assets.items()]
+        )
+
+    def _row(self, key: bytes) -> dict[str, Any]:
+        """The lock as it will be."""
+        row = self.leases.get(key)
+        until = self.now + self.body.ttl
+        shared = {"tenant": self.caller.tenant, "ttl": leases_rows.microseconds(self.body.ttl)}
+        if row is not None and _same_tenure(row, self.owner):
+            kept = {name: getattr(row, name) for name in (*leases_rows.FREE, "fencing")}
+            outlasts = bool(row.hold_after_run) or self.body.hold_after_run
+            longest = max(until, row.locked_until)
+            return kept | shared | {"locked_until": longest, "hold_after_run": outlasts}
+        return shared | {
+            **self.owner.columns(),
+            "fencing": (row.fencing if row is not None else 0) + 1,
+            "acquired": self.now,
+            "locked_until": until,
+            "hold_after_run": self.body.hold_after_run,
+        }
+
+
+class _Stored:
+    """The columns of a lease as attributes, as a row read has them."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.__dict__.update(columns)
+
+
+def _same_tenure(row: Any, owner: Owner) -> bool:
+    """A new try of the task that acquired is a new tenure, and so is any acquisition after a clear."""
+    if row.owner_key is None or bytes(row.owner_key) != owner.key:
+        return False
+    if None not in (row.clear_number, owner.clear_number) and row.clear_number != owner.clear_number:
+        return False
+    same_task = (row.task_id, row.map_index) == (owner.task_id, owner.map_index)
+    return not same_task or row.try_number == owner.try_number
+
+
+def _tokens(caller: Caller, assets: dict[str, Lockable]) -> dict[bytes, int]:
+    """The caller's fencing numbers by asset key, whichever of its ids he knows the asset by."""
+    if not caller.fencing_tokens:
+        return {}
+    keys = {identity(caller.tenant, asset_id): one.key for asset_id, one in assets.items()}
+    keys |= {one.key: one.key for one in assets.values()}
+    given = {identity(caller.tenant, name): token for name, token in caller.fencing_tokens.items()}
+    return {keys[key]: token for key, token in given.items() if key in keys}
+
+
+def _noted(conn: Connection, caller: Caller, body: ForceUnlock, one: Lockable, row: Any) -> ForcedUnlock:
+    lease = leases_rows.to_lease(row, one.id)
+    created = db_now(conn)
+    stored = {
+        "tenant": caller.tenant,
+        "asset_pk": one.pk,
+        "lease": json_text(lease.to_json()),
+        "reason": body.reason,
+        "source": json_text(caller.source.to_json()),
+        "created": created,
+    }
+    pk: Any = conn.execute(insert(tables.forced_unlock).values(stored)).inserted_primary_key
+    return ForcedUnlock(
+        id=pk[0], asset_id=one.id, lease=lease, reason=body.reason, source=caller.source, created=created
+    )
+
+
+_LOCK = (
+    update(tables.asset)
+    .where(tables.asset.c.pk == bindparam("row_pk"))
+    .values(lock_until=bindparam("row_until"))
+)
+_SET = update(tables.lease).where(tables.lease.c.asset_key == bindparam("row_key"))

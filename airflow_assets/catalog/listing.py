@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from airflow_assets.catalog import cursors, metadata_sql
 from airflow_assets.catalog.filters import at_most, contains_text, storable, visible
+from airflow_assets.catalog.leases_listing import is_locked
 from airflow_assets.catalog.tables import alias, asset
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 from airflow_assets.schemas.patterns import compile_pattern
@@ -105,6 +106,7 @@ class Listing:
         return [
             self._of_tenant(),
             visible(asset.c.namespace, self.caller),
+            is_locked(self.caller, self.query.locked),
             *self._attributes(),
             *self._times(),
             *metadata_sql.conditions_hold(self.dialect, rest, pk),

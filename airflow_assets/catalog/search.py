@@ -1,6 +1,6 @@
 """Finding assets: one by its id, or pages of those that a filter asks for.
 
-A page is at most three statements at any size. With a REGEX condition it may be shorter than its limit, even
+A page is at most four statements at any size. With a REGEX condition it may be shorter than its limit, even
 empty, and still carry ``next_cursor``: one request looks at no more than 5,000 candidates.
 """
 
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, literal, select, union_all
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.assets import not_found
 from airflow_assets.catalog.filters import visible
+from airflow_assets.catalog.leases_listing import locks_of
 from airflow_assets.catalog.listing import Listing, Order
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.tables import alias, asset, purged_asset
@@ -21,6 +22,8 @@ from airflow_assets.schemas.base import Page
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from airflow_assets.schemas.actors import Caller
     from airflow_assets.schemas.assets import Asset
     from airflow_assets.schemas.queries import AssetQuery
@@ -44,7 +47,7 @@ def search(conn: Connection, caller: Caller, query: AssetQuery) -> Page[Asset]:
     rows = conn.execute(listing.page(order, seen, query.limit + 1, list(asset.c))).all()
     more = len(rows) > query.limit
     return Page(
-        items=[AssetState.of(row).to_asset() for row in rows[: query.limit]],
+        items=_seen(conn, rows[: query.limit]),
         next_cursor=order.cursor(rows[query.limit - 1]) if more else None,
     )
 
@@ -84,7 +87,7 @@ def _scanned_page(listing: Listing, order: Order, seen: tuple[Any, ...] | None, 
     )
     return Page(
         # A row may be gone by now where the transaction does not hold a snapshot.
-        items=[AssetState.of(by_pk[pk]).to_asset() for pk in pks if pk in by_pk],
+        items=_seen(listing.conn, [by_pk[pk] for pk in pks if pk in by_pk]),
         next_cursor=order.cursor(found.resume_after) if found.resume_after is not None else None,
     )
 
@@ -104,7 +107,14 @@ def get(conn: Connection, caller: Caller, asset_id: str, *, include_deleted: boo
             hint="Ask with include_deleted to see it; writing it again revives it.",
             asset_id=asset_id,
         )
-    return AssetState.of(row).to_asset(former_ids(conn, row.pk))
+    [found] = _seen(conn, [row])
+    return found.model_copy(update={"aliases": former_ids(conn, row.pk)})
+
+
+def _seen(conn: Connection, rows: Sequence[Row[Any]]) -> list[Asset]:
+    """The assets of rows with their locks; one more statement where one may be locked."""
+    locks = locks_of(conn, rows)
+    return [AssetState.of(row).to_asset(lock=locks.get(bytes(row.asset_key))) for row in rows]
 
 
 def find(conn: Connection, caller: Caller, asset_id: str) -> Row[Any] | None:

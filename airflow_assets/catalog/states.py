@@ -15,6 +15,8 @@ from airflow_assets.schemas.rules import json_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from airflow_assets.schemas.lease import Lease
+
 
 @dataclass(frozen=True, slots=True)
 class AssetState:
@@ -95,11 +97,12 @@ class AssetState:
             "updated": iso(self.updated),
         }
 
-    def to_asset(self, aliases: Sequence[str] = ()) -> Asset:
+    def to_asset(self, aliases: Sequence[str] = (), lock: Lease | None = None) -> Asset:
         """Return the asset as callers see it."""
         return Asset.model_construct(
             tenant_id=self.tenant,
             aliases=list(aliases),
+            lock=lock,
             **{name: getattr(self, name) for name in _SHARED},
         )
 
