@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any
 
-from airflow_assets.exceptions import AssetCatalogError, InvalidRequest
-from airflow_assets.places import defined_at
+from airflow_assets.exceptions import InvalidRequest
 from airflow_assets.schemas.subscription import Subscription
-
-if TYPE_CHECKING:
-    from airflow.sdk.definitions.asset import Asset, BaseAsset
+from airflow_assets.triggers.base import ScheduleTrigger
 
 DEFAULT_EVENTS = ("CREATED", "UPDATED", "DELETED")
 """USED is left out: a Dag that reads the asset it waits for would start itself again and again."""
 
 
 @dataclass(frozen=True)
-class EventTrigger:
+class EventTrigger(ScheduleTrigger):
     """Start one Dag run for each event that matches every given member.
 
     The run finds the asset of its event in ``trigger_asset`` (templates; ``from airflow_assets import
@@ -69,34 +66,6 @@ class EventTrigger:
     id: str | None = None
     position: int = 1
 
-    def __post_init__(self) -> None:
-        try:
-            self.subscription()
-        except AssetCatalogError as error:
-            # Airflow shows the last two frames of an import error: ours. The user needs his own.
-            file, line = defined_at()
-            error.hint = f"{error.hint or ''} It is at {file}:{line}.".strip()
-            raise error.with_traceback(None) from None
-
-    def __and__(self, other: object) -> NoReturn:
-        _not_a_schedule()
-
-    __or__ = __rand__ = __ror__ = __and__
-
-    def subscription(self) -> Subscription:
-        """Return what the server follows."""
-        from pydantic import ValidationError
-
-        try:
-            return self._subscription()
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InvalidRequest(
-                f"EventTrigger is wrong at {'.'.join(map(str, first['loc']))}: {first['msg']}.",
-                hint="A metadata query is a list of conditions with field, type and value.",
-                field=str(first["loc"][0]),
-            ) from None
-
     def _subscription(self) -> Subscription:
         if isinstance(self.events, str) or not self.events:
             raise InvalidRequest(
@@ -106,8 +75,6 @@ class EventTrigger:
             )
         return Subscription.model_validate(
             {
-                "trigger_id": f"trigger_{self.position}" if self.id is None else self.id,
-                "position": self.position,
                 "filter": {
                     "asset_id": self.asset_id,
                     "namespace": self.namespace,
@@ -116,75 +83,6 @@ class EventTrigger:
                     "metadata_query": list(self.metadata_query or []),
                     "only_changes": self.only_changes,
                 },
-                "when": self.when,
-                "stop_after": list(self.stop_after or []),
-                "allow_concurrent": self.allow_concurrent,
-                "on_pause": self.on_pause,
-                "max_pending": self.max_pending,
+                **self._shared(),
             }
         )
-
-    def as_schedule(self) -> Asset:
-        """Return the asset to schedule a Dag on; it combines with lists, ``|``, ``AssetOrTimeSchedule``."""
-        from airflow_assets.triggers.marker import marker_of
-
-        return marker_of(self.subscription())
-
-
-def any_of(*triggers: EventTrigger, cron: str | None = None, timezone: str = "UTC") -> Any:
-    """Return one schedule of several triggers, each of which starts its own runs.
-
-    An event that several of them match starts one run: ``trigger_id`` is the first in the order given here,
-    ``trigger_ids`` are all.
-
-    Args:
-        triggers: at least one.
-        cron: also start a run at these times (``0 6 * * *``); ``trigger_asset`` is None there.
-        timezone: the zone of ``cron``.
-
-    Raises:
-        InvalidRequest: no trigger is given, or two have the same ``id``.
-
-    Example:
-        >>> either = any_of(EventTrigger(asset_id="a"), EventTrigger(asset_id="b"), cron="@daily")
-        >>> DAG("both", schedule=either)
-    """
-    if not triggers:
-        raise InvalidRequest(
-            "any_of() needs at least one trigger.",
-            hint="Give an EventTrigger, or schedule on the cron itself.",
-        )
-    for trigger in triggers:
-        if not isinstance(trigger, EventTrigger):
-            raise InvalidRequest(
-                f"any_of() takes EventTriggers, not {trigger!r}.",
-                hint="Write any_of(EventTrigger(...), EventTrigger(...)), without as_schedule().",
-            )
-    placed = [replace(trigger, position=position) for position, trigger in enumerate(triggers, 1)]
-    ids = [trigger.subscription().trigger_id for trigger in placed]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise InvalidRequest(
-            f"any_of() has several triggers with the id {twice[0]!r}.",
-            hint="Give each another id: triggerId tells them apart in the run.",
-            field="id",
-            value=twice[0],
-        )
-    condition = _any([trigger.as_schedule() for trigger in placed])
-    if cron is None:
-        return condition
-    from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable
-
-    return AssetOrTimeSchedule(timetable=CronTriggerTimetable(cron, timezone=timezone), assets=condition)
-
-
-def _not_a_schedule() -> NoReturn:
-    raise InvalidRequest(
-        "An EventTrigger is not a schedule yet.",
-        hint="Call .as_schedule() on each, or join several with any_of(...).",
-    )
-
-
-def _any(markers: list[Asset]) -> BaseAsset:
-    from airflow_assets.triggers.marker import AnyMarker
-
-    return markers[0] if len(markers) == 1 else AnyMarker(*markers)

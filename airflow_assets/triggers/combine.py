@@ -1,0 +1,69 @@
+"""Several triggers of one Dag."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_assets.exceptions import InvalidRequest
+from airflow_assets.triggers.base import ScheduleTrigger
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.asset import Asset, BaseAsset
+
+
+def any_of(*triggers: ScheduleTrigger, cron: str | None = None, timezone: str = "UTC") -> Any:
+    """Return one schedule of several triggers, each of which starts its own runs.
+
+    An event or a firing that several of them match starts one run: ``trigger_id`` is the first in the order
+    given here, ``trigger_ids`` are all.
+
+    Args:
+        triggers: at least one.
+        cron: also start a run at these times (``0 6 * * *``); ``trigger_asset`` is None there.
+        timezone: the zone of ``cron``.
+
+    Raises:
+        InvalidRequest: no trigger is given, or two have the same ``id``.
+
+    Example:
+        >>> either = any_of(EventTrigger(asset_id="a"), EventTrigger(asset_id="b"), cron="@daily")
+        >>> DAG("both", schedule=either)
+    """
+    if not triggers:
+        raise InvalidRequest(
+            "any_of() needs at least one trigger.",
+            hint="Give an EventTrigger, or schedule on the cron itself.",
+        )
+    for trigger in triggers:
+        if not isinstance(trigger, ScheduleTrigger):
+            raise InvalidRequest(
+                f"any_of() takes triggers, not {trigger!r}.",
+                hint="Write any_of(EventTrigger(...), EventTrigger(...)), without as_schedule().",
+            )
+    placed = [_placed(trigger, position) for position, trigger in enumerate(triggers, 1)]
+    ids = [trigger.subscription().trigger_id for trigger in placed]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise InvalidRequest(
+            f"any_of() has several triggers with the id {twice[0]!r}.",
+            hint="Give each another id: triggerId tells them apart in the run.",
+            field="id",
+            value=twice[0],
+        )
+    condition = _any([trigger.as_schedule() for trigger in placed])
+    if cron is None:
+        return condition
+    from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable
+
+    return AssetOrTimeSchedule(timetable=CronTriggerTimetable(cron, timezone=timezone), assets=condition)
+
+
+def _placed(trigger: Any, position: int) -> ScheduleTrigger:
+    placed: ScheduleTrigger = replace(trigger, position=position)
+    return placed
+
+
+def _any(markers: list[Asset]) -> BaseAsset:
+    from airflow_assets.triggers.marker import AnyMarker
+
+    return markers[0] if len(markers) == 1 else AnyMarker(*markers)
