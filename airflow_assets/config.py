@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_assets.schemas.durations import Duration
 
 SECTION = "airflow_assets"
 TASK_AUTHS = ("managed", "user", "off")
@@ -99,10 +102,46 @@ OPTIONS = {
             "chain is taken for a loop and starts no further run.",
         ),
         Option(
+            "event_retention",
+            "string",
+            "P90D",
+            "How long events are kept, as an ISO 8601 duration; older ones are purged in the background, but for "
+            "what a Dag, sensor or shipper has yet to read. Empty: for ever. Lineage, usages and assets are "
+            "purged by PurgeAssetsOperator only.",
+            "P1Y",
+        ),
+        Option(
             "max_pending",
             "integer",
             "1000",
             "How many queued runs of one Dag events may pile up; further events wait in the log.",
+        ),
+        Option(
+            "script_env",
+            "string",
+            "",
+            "Names of environment variables, with commas between, that scripts of script triggers or sensors "
+            "get from the process that runs them, beside PATH and LANG; they see no others.",
+            "HTTPS_PROXY, SSL_CERT_FILE",
+        ),
+        Option(
+            "script_memory",
+            "integer",
+            "1024",
+            "MiB of memory that a script of a script trigger or sensor may use: each of its processes as a "
+            "child process, all together in a container.",
+        ),
+        Option(
+            "script_output",
+            "integer",
+            "64",
+            "KiB of a script's output that are kept, half from its beginning and half from its end.",
+        ),
+        Option(
+            "script_slots",
+            "integer",
+            "8",
+            "How many scripts a triggerer runs at a time; the others wait.",
         ),
     )
 }
@@ -156,6 +195,50 @@ def max_event_depth() -> int:
 def max_pending() -> int:
     """Return the most queued runs of one Dag that events may pile up; default 1,000."""
     return _positive("max_pending")
+
+
+def script_env() -> list[str]:
+    """Return the names of the environment variables that scripts get; default none.
+
+    Raises:
+        AirflowConfigException: something in the option cannot be the name of a variable.
+    """
+    text = _text("script_env")
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if any("=" in name or len(name.split()) > 1 for name in names):
+        raise _broken("script_env", text, "must be names of variables with commas between")
+    return names
+
+
+def script_memory() -> int:
+    """Return the MiB of memory of a script; default 1,024."""
+    return _positive("script_memory")
+
+
+def script_output() -> int:
+    """Return the KiB of output that are kept of a script; default 64."""
+    return _positive("script_output")
+
+
+def script_slots() -> int:
+    """Return how many scripts a triggerer runs at a time; default 8."""
+    return _positive("script_slots")
+
+
+def event_retention() -> Duration | None:
+    """Return how long events are kept; default 90 days, None for ever.
+
+    Raises:
+        AirflowConfigException: the option is no ISO 8601 duration.
+    """
+    from airflow_assets.exceptions import InvalidRequest
+    from airflow_assets.schemas.durations import Duration
+
+    text = _text("event_retention")
+    try:
+        return Duration.parse(text) if text else None
+    except InvalidRequest:
+        raise _broken("event_retention", text, "must be an ISO 8601 duration, such as P90D, or empty") from None
 
 
 def namespaces() -> dict[str, Any]:

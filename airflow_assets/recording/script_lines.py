@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.exceptions import AssetCatalogError
+from airflow_assets.script_line import content_of, said_in
 
 if TYPE_CHECKING:
     from airflow_assets.schemas.lineage import Bundle
 
 MAX_LINES = 10_000
 MAX_BYTES = 1024 * 1024
-_LINE = re.compile(r"::(\{.*\})::")
 _SUBPROCESS_LOGGER = "airflow.providers.standard.utils.python_virtualenv"
 
 log = logging.getLogger(__name__)
@@ -34,11 +32,10 @@ class ScriptLines:
 
     def read(self, line: str) -> None:
         """Look at one line of output; a line that is not ours is passed over."""
-        found = _LINE.fullmatch(line.strip())
-        if found is None or self._over_limit(line):
+        if content_of(line) is None or self._over_limit(line):
             return
         try:
-            said = json.loads(found.group(1))
+            said = said_in(line)
         except ValueError as error:
             self.problems.append(f"script line {self._lines}: it is no JSON: {error}.")
             return
