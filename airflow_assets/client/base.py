@@ -183,15 +183,6 @@ class CatalogClient:
         """
         return cast("EventWaitResult", self._call("wait_events", wait))
 
-    def wait_events(self, wait: EventWait) -> EventWaitResult:
-        """Wait for the first event that matches, up to ``wait.timeout`` seconds.
-
-        Go on with the cursor of the answer, and no event is missed or seen twice:
-
-        >>> client.wait_events(EventWait(filter=EventFilter(asset_id="orders"), timeout=25)).cursor
-        """
-        return cast("EventWaitResult", self._call("wait_events", wait))
-
     def replay_event(self, replay: Replay) -> ReplayResult:
         """Start runs for an old event again; the same ``replay_id`` starts them once.
 
