@@ -1,7 +1,7 @@
-"""What templates and tasks ask of the catalogue: ``assets(...)`` and ``trigger_asset``.
+"""What templates and tasks ask of the catalogue: ``assets(...)``, and what started the run.
 
-Both are in every template of every Dag (``airflow_assets.policy`` adds them), as
-``macros.airflow_assets.…``, and importable::
+``trigger_asset`` (an event), ``trigger_assets`` (stale assets) and ``trigger`` (a script). All are in every
+template of every Dag (``airflow_assets.policy`` adds them), as ``macros.airflow_assets.…``, and importable::
 
     {{ assets(type="airflow_assets.types.Table") | map(attribute="id") | join(", ") }}
     {{ trigger_asset.id }} was {{ trigger_asset.event }}
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from airflow_assets.event_context import TriggerAsset
 
-__all__ = ["MAX_ASSETS", "Macros", "add_to", "assets", "trigger_asset"]
+__all__ = ["MAX_ASSETS", "Macros", "add_to", "assets", "trigger", "trigger_asset", "trigger_assets"]
 
 MAX_ASSETS = 1_000
 _FIELDS = (
@@ -91,28 +90,37 @@ def _item(asset: dict[str, Any]) -> dict[str, Any]:
     return {name: asset[name] for name in _FIELDS}
 
 
+_STARTED_BY = {
+    "trigger_asset": "an asset event",
+    "trigger_assets": "a freshness trigger",
+    "trigger": "a script trigger",
+}
+
+
 class _Anywhere:
     """``trigger_asset`` where it was taken before a task ran: looks at the running task when it is used.
 
     Its truth says whether the run was started by an event. It cannot be ``None`` itself: in Python, import
-    ``trigger_asset`` inside the task to get ``None`` without an event.
+    ``trigger_asset`` inside the task to get ``None`` without an event. The same for the two other names.
     """
 
-    __name__ = "trigger_asset"
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
 
-    def _found(self) -> TriggerAsset | None:
+    def _found(self) -> Any | None:
         from airflow_assets.event_context import current
 
-        return current()
+        return current(self.__name__)
 
-    def _needed(self) -> TriggerAsset:
+    def _needed(self) -> Any:
         found = self._found()
         if found is None:
             from airflow_assets.exceptions import NotFound
 
+            name = self.__name__
             raise NotFound(
-                "This run was not started by an asset event, so there is no trigger_asset.",
-                hint="Ask first: {% if trigger_asset %} in a template, `if trigger_asset:` in Python.",
+                f"This run was not started by {_STARTED_BY[name]}, so there is no {name}.",
+                hint=f"Ask first: {{% if {name} %}} in a template, `if {name}:` in Python.",
             )
         return found
 
@@ -124,10 +132,10 @@ class _Anywhere:
             raise AttributeError(name)
         return getattr(self._needed(), name)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
         return self._needed()[name]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._needed())
 
     def __len__(self) -> int:
@@ -146,14 +154,16 @@ class _Anywhere:
         return str(self._found())
 
     def __repr__(self) -> str:
-        return "<airflow_assets.trigger_asset>"
+        return f"<airflow_assets.{self.__name__}>"
 
 
-trigger_asset = _Anywhere()
+trigger_asset = _Anywhere("trigger_asset")
+trigger_assets = _Anywhere("trigger_assets")
+trigger = _Anywhere("trigger")
 
 
 class Macros(dict[str, Any]):
-    """A Dag's ``user_defined_macros`` in which ``trigger_asset`` is the run's own, or really ``None``.
+    """A Dag's ``user_defined_macros`` in which ``trigger_asset`` and its kin are the run's or ``None``.
 
     Airflow copies the macros into a new Jinja environment for each task, while the task's context is set. A
     look-up then gives what this run has; at any other time it gives the object that finds out later.
@@ -161,11 +171,11 @@ class Macros(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         found = super().__getitem__(name)
-        if found is not trigger_asset:
+        if not isinstance(found, _Anywhere):
             return found
         from airflow_assets.event_context import in_task_or
 
-        return in_task_or(trigger_asset)
+        return in_task_or(found, found.__name__)
 
     # Overridden so that dict.update() and dict() ask __getitem__ instead of copying what is stored.
     def __iter__(self) -> Iterator[str]:
@@ -182,7 +192,9 @@ class Macros(dict[str, Any]):
         import copy
 
         stored = self._stored()
-        own = {name: value for name, value in stored.items() if value is trigger_asset or value is assets}
+        own = {
+            name: value for name, value in stored.items() if isinstance(value, _Anywhere) or value is assets
+        }
         rest = copy.deepcopy({name: value for name, value in stored.items() if name not in own}, memo)
         return Macros({**own, **rest})
 
@@ -191,6 +203,7 @@ class Macros(dict[str, Any]):
 
 
 def add_to(dag: Any) -> None:
-    """Give a Dag the two names; what the Dag defines itself under these names stays."""
+    """Give a Dag the names; what the Dag defines itself under these names stays."""
     defined = dag.user_defined_macros or {}
-    dag.user_defined_macros = Macros({"assets": assets, "trigger_asset": trigger_asset, **defined})
+    ours = {found.__name__: found for found in (trigger_asset, trigger_assets, trigger)}
+    dag.user_defined_macros = Macros({"assets": assets, **ours, **defined})

@@ -51,7 +51,7 @@ def _listener() -> list[Any]:
 def _macros() -> list[Any]:
     from airflow_assets import macros
 
-    return [macros.assets, macros.trigger_asset]
+    return [macros.assets, macros.trigger, macros.trigger_asset, macros.trigger_assets]
 
 
 class AssetsPlugin(AirflowPlugin):

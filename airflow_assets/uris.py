@@ -88,12 +88,11 @@ def _warn(name: str, uri: str, here: tuple[str, int], other: str, there: str) ->
 def _ours(dag: DAG) -> Iterator[Asset]:
     from airflow.sdk import Asset
 
-    from airflow_assets.schemas.declared import EXTRA_KEY
-    from airflow_assets.schemas.subscription import GROUP
+    from airflow_assets.schemas.declared import EXTRA_KEY, MARKER_GROUPS
 
     condition = getattr(dag.timetable, "asset_condition", None)
     for item in _all_of(dag, condition):
-        if isinstance(item, Asset) and EXTRA_KEY in item.extra and item.group != GROUP:
+        if isinstance(item, Asset) and EXTRA_KEY in item.extra and item.group not in MARKER_GROUPS:
             yield item
 
 

@@ -1,4 +1,4 @@
-"""Turns events of the log into Dag runs: exactly one for each event and Dag that follows it.
+"""Turns entries of the log, events and firings, into Dag runs: exactly one for each and Dag that follows it.
 
 Every subscribed Dag has a position in the log. Its runs and its new position are written in one transaction,
 and (dag_id, run_id) is unique in Airflow; so a kill at any point loses no run and doubles none, and two
@@ -20,12 +20,12 @@ from airflow_assets.airflow_bridge import positions
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import give_way, orm
 from airflow_assets.airflow_bridge.outcome import Batch, Outcome, apply_batch
-from airflow_assets.airflow_bridge.planning import Match, Matcher, Room
+from airflow_assets.airflow_bridge.planning import Match, Matcher, Room, writers_of
 from airflow_assets.airflow_bridge.registry import Registry
 from airflow_assets.airflow_bridge.runs import SerializedDags, count_runs
 from airflow_assets.airflow_bridge.subscriptions import teams_of
 from airflow_assets.catalog.engine import read, retrying, write
-from airflow_assets.catalog.log import read_after
+from airflow_assets.catalog.outbox import read_entries
 from airflow_assets.exceptions import CatalogUnavailable
 from airflow_assets.schemas.rules import DEFAULT_TENANT
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from airflow_assets.airflow_bridge.subscriptions import SubscribedDag
-    from airflow_assets.schemas.events import Event
-    from airflow_assets.schemas.subscription import Subscription
+    from airflow_assets.schemas.runs import Entry
+    from airflow_assets.schemas.subscription import Following
 
 log = logging.getLogger(__name__)
 PAGE = 200
@@ -70,7 +70,7 @@ class Dispatcher:
         self._dags = SerializedDags()
         self.registry = Registry(engine)
         self._rest: dict[str, tuple[float, int]] = {}
-        self._full: dict[str, Subscription] = {}
+        self._full: dict[str, Following] = {}
         self._served: dict[str, int] = {}
         self._turn = 0
         self._levelled = time.monotonic()
@@ -129,30 +129,28 @@ class Dispatcher:
             if self._follows(dag_id, subscription) and not Room(*counts[dag_id], limit).take(subscription)
         }
 
-    def _follows(self, dag_id: str, subscription: Subscription) -> bool:
+    def _follows(self, dag_id: str, subscription: Following) -> bool:
         dag = self.registry.dags.get(dag_id)
         return dag is not None and any(one.subscription == subscription for one in dag.triggers)
 
     def _read_on(self, seq: int, dags: list[SubscribedDag], end: int) -> bool:
         with read(self._engine) as conn:
-            events = read_after(conn, DEFAULT_TENANT, seq, self._page)
+            entries, reached = read_entries(conn, DEFAULT_TENANT, seq, end, self._page)
             with orm(conn) as session:
-                teams = teams_of(session, {event.source.dag_id for event in events if event.source.dag_id})
-        last = events[-1].seq if events else seq
-        reached = last if len(events) == self._page else max(last, end)
+                teams = teams_of(session, writers_of(entries))
         more = False
         for dag in dags:
             self._served[dag.dag_id] = self._turn
-            more = self._follow(dag, events, reached, teams) or more
+            more = self._follow(dag, entries, reached, teams) or more
         return more
 
     def _follow(
-        self, dag: SubscribedDag, events: list[Event], reached: int, teams: dict[str, str | None]
+        self, dag: SubscribedDag, entries: list[Entry], reached: int, teams: dict[str, str | None]
     ) -> bool:
         if dag.passes_over:
             self._levelled = float("-inf")  # what is passed over stays so, also if this process dies
         stopped = self.registry.stopped(dag)
-        matches = self._matcher.matches(dag, events, stopped, teams, self.registry.present_id)
+        matches = self._matcher.matches(dag, entries, stopped, teams, self.registry.present_id)
         if not matches:
             self.registry.advance(dag.dag_id, reached)
             return True

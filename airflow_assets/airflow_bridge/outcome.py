@@ -18,7 +18,9 @@ from airflow_assets.airflow_bridge.subscriptions import SubscribedDag
 from airflow_assets.catalog.engine import db_now, write
 from airflow_assets.catalog.log import mark_suppressed
 from airflow_assets.schemas.base import iso
-from airflow_assets.schemas.subscription import Subscription
+from airflow_assets.schemas.events import Event
+from airflow_assets.schemas.polls import Firing
+from airflow_assets.schemas.subscription import Following
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -33,7 +35,7 @@ _WARN_EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Batch:
-    """Events that start runs of a Dag; when all are handled, the Dag has come to ``reached``."""
+    """Entries that start runs of a Dag; when all are handled, the Dag has come to ``reached``."""
 
     dag: SubscribedDag
     matches: list[Match]
@@ -51,7 +53,7 @@ class Outcome:
     position: Position
     made: list[str]
     complete: bool
-    full: Subscription | None = None
+    full: Following | None = None
 
 
 def apply_batch(engine: Engine, dags: SerializedDags, batch: Batch, expected: int) -> Outcome | None:
@@ -83,7 +85,7 @@ class _Decided:
     starts: list[Start]
     loops: list[int]
     position: Position
-    full: Subscription | None
+    full: Following | None
 
 
 def _decide(session: Session, batch: Batch, stored: Position, now: datetime) -> _Decided:
@@ -97,10 +99,12 @@ def _decide(session: Session, batch: Batch, stored: Position, now: datetime) -> 
         triggers = tuple(one for one in match.triggers if one.key not in state.get("stopped", ()))
         if not triggers:
             continue
-        if match.event.depth > limit:
+        if isinstance(match.event, Event) and match.event.depth > limit:
             loops.append(match.event.seq)
         elif room.take(triggers[0].subscription):
-            starts.append(Start(run_id_of(match.event.id), match.event, triggers))
+            starts.append(Start(run_id_of(match.event), match.event, triggers))
+        elif isinstance(match.event, Firing) and match.event.repeats:
+            continue  # the next check fires again, with what is true then
         else:
             reached, full = match.event.seq - 1, triggers[0].subscription
             break

@@ -1,4 +1,4 @@
-"""Decides which events start which runs. Knows no database."""
+"""Decides which events and firings start which runs. Knows no database."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from airflow_assets.airflow_bridge.payload import condition_payload
 from airflow_assets.airflow_bridge.subscriptions import Trigger
 from airflow_assets.schemas.events import Event
 from airflow_assets.schemas.matching import event_matches
+from airflow_assets.schemas.polls import Firing
 from airflow_assets.schemas.rules import DEFAULT_TENANT
-from airflow_assets.schemas.subscription import OnPause, Subscription
+from airflow_assets.schemas.runs import Entry
+from airflow_assets.schemas.subscription import OnPause, PolledSubscription, Subscription
 from airflow_assets.schemas.transfer import IMPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from airflow_assets.airflow_bridge.subscriptions import SubscribedDag
+    from airflow_assets.schemas.subscription import Following
 
 log = logging.getLogger(__name__)
 WARN_EVERY = 3600.0
@@ -27,10 +30,16 @@ WARN_EVERY = 3600.0
 
 @dataclass(frozen=True)
 class Match:
-    """An event that starts a run, and the triggers that it matches, the one that names the run first."""
+    """An entry that starts a run, and the triggers that it matches, the one that names the run first."""
 
-    event: Event
+    event: Entry
     triggers: tuple[Trigger, ...]
+
+
+def writers_of(entries: Sequence[Entry]) -> set[str]:
+    """Return the Dags whose tasks wrote the events among the entries."""
+    events = [entry for entry in entries if isinstance(entry, Event)]
+    return {event.source.dag_id for event in events if event.source.dag_id}
 
 
 class Room:
@@ -44,7 +53,7 @@ class Room:
         self._active = active
         self._default_limit = default_limit
 
-    def take(self, subscription: Subscription) -> bool:
+    def take(self, subscription: Following) -> bool:
         """Take the place of one run; False when there is none."""
         full = self._queued >= (subscription.max_pending or self._default_limit)
         if full or (self._active and not subscription.allow_concurrent):
@@ -55,7 +64,7 @@ class Room:
 
 
 class Matcher:
-    """Tells which triggers of a Dag an event matches."""
+    """Tells which triggers of a Dag an entry matches."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
@@ -64,12 +73,12 @@ class Matcher:
     def matches(
         self,
         dag: SubscribedDag,
-        events: Sequence[Event],
+        events: Sequence[Entry],
         stopped: frozenset[str],
         teams: dict[str, str | None],
         present_id: Callable[[str], str],
     ) -> list[Match]:
-        """Return the events that start a run of the Dag, in their order.
+        """Return the entries that start a run of the Dag, in their order.
 
         :param stopped: keys of triggers that start no more runs. :param teams: of the Dags that wrote.
         :param present_id: returns the id that an asset of this id has now.
@@ -90,10 +99,10 @@ class Matcher:
         return found
 
     def _hits(
-        self, dag: SubscribedDag, trigger: Trigger, event: Event, present_id: Callable[[str], str]
+        self, dag: SubscribedDag, trigger: Trigger, event: Entry, present_id: Callable[[str], str]
     ) -> bool:
         subscription = trigger.subscription
-        if not event_matches(subscription.filter, event, resolve=present_id):
+        if not _concerns(subscription, event, present_id):
             return False
         if subscription.when is None:
             return True
@@ -103,12 +112,12 @@ class Matcher:
             self._warn(dag.dag_id, subscription.trigger_id, event, error)
             return False
 
-    def _warn(self, dag_id: str, trigger_id: str, event: Event, error: Exception) -> None:
+    def _warn(self, dag_id: str, trigger_id: str, event: Entry, error: Exception) -> None:
         now = time.monotonic()
         if now - self._warned.get((dag_id, trigger_id), -WARN_EVERY) >= WARN_EVERY:
             self._warned[dag_id, trigger_id] = now
             log.warning(
-                "The condition when= of trigger %r of Dag %s counts as false for event %s: %s",
+                "The condition when= of trigger %r of Dag %s counts as false for %s: %s",
                 trigger_id,
                 dag_id,
                 event.id,
@@ -116,8 +125,21 @@ class Matcher:
             )
 
 
-def _may_start(dag: SubscribedDag, event: Event, teams: dict[str, str | None]) -> bool:
+def _concerns(
+    subscription: Subscription | PolledSubscription, entry: Entry, present_id: Callable[[str], str]
+) -> bool:
+    """Whether the trigger follows what the entry tells of."""
+    if isinstance(entry, Firing):
+        return isinstance(subscription, PolledSubscription) and subscription.poll_key == entry.poll_key
+    return isinstance(subscription, Subscription) and event_matches(
+        subscription.filter, entry, resolve=present_id
+    )
+
+
+def _may_start(dag: SubscribedDag, event: Entry, teams: dict[str, str | None]) -> bool:
     """Dags follow the default tenant, a team's Dags only what its Dags write; none what an import brought."""
+    if isinstance(event, Firing):
+        return True  # the check has left out what is hidden from the triggerer
     if event.asset.tenant_id != DEFAULT_TENANT or (event.suppressed or "").startswith(IMPORTED):
         return False
     return dag.team is None or teams.get(event.source.dag_id or "") == dag.team

@@ -1,4 +1,4 @@
-"""Makes the Dag runs of events, inside the caller's transaction."""
+"""Makes the Dag runs of events and firings, inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 
 from airflow_assets.airflow_bridge.payload import extra_of
 from airflow_assets.airflow_bridge.subscriptions import Trigger
-from airflow_assets.schemas.events import Event
+from airflow_assets.schemas.polls import Firing
+from airflow_assets.schemas.runs import Entry
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -22,10 +23,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Start:
-    """One run to be made: of which event, by which triggers (the first names the run)."""
+    """One run to be made: of which entry, by which triggers (the first names the run)."""
 
     run_id: str
-    event: Event
+    event: Entry
     triggers: tuple[Trigger, ...]
 
 
@@ -124,15 +125,10 @@ def _make_run(session: Session, dag: Any, start: Start, run_after: datetime) -> 
     from airflow.utils.state import DagRunState
     from airflow.utils.types import DagRunTriggeredByType, DagRunType
 
-    source = start.event.source
     linked = AssetEvent(
         asset_id=start.triggers[0].marker_id,
         extra=extra_of(start.event, [trigger.subscription.trigger_id for trigger in start.triggers]),
-        source_dag_id=source.dag_id,
-        source_run_id=source.run_id,
-        source_task_id=source.task_id,
-        source_map_index=-1 if source.map_index is None else source.map_index,
-        timestamp=start.event.event_time,
+        **_origin(start.event),
     )
     session.add(linked)
     run = dag.create_dagrun(
@@ -146,3 +142,17 @@ def _make_run(session: Session, dag: Any, start: Start, run_after: datetime) -> 
         session=session,
     )
     run.consumed_asset_events.append(linked)
+
+
+def _origin(entry: Entry) -> dict[str, Any]:
+    """When the entry was made, and by which task."""
+    if isinstance(entry, Firing):
+        return {"timestamp": entry.created}
+    source = entry.source
+    return {
+        "source_dag_id": source.dag_id,
+        "source_run_id": source.run_id,
+        "source_task_id": source.task_id,
+        "source_map_index": -1 if source.map_index is None else source.map_index,
+        "timestamp": entry.event_time,
+    }

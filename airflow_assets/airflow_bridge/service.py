@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from airflow_assets.airflow_bridge import native_uris
+from airflow_assets.airflow_bridge import log_readers, native_uris
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
 from airflow_assets.airflow_bridge.notes import append_note
@@ -25,12 +25,15 @@ from airflow_assets.schemas.actors import SourceKind
 from airflow_assets.schemas.events import ReplayResult, ReplayRun
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from airflow_assets.schemas.actors import Caller
     from airflow_assets.schemas.events import Event, Replay
     from airflow_assets.schemas.lineage import RecordResult, TaskRunRecord
     from airflow_assets.schemas.native import NativeNames, NativeUris
+    from airflow_assets.schemas.purge import LogReader, Purge, PurgeResult
     from airflow_assets.schemas.shipping import LineagePage, LineageRead
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,15 @@ _OF_THE_HOUSE = frozenset({SourceKind.PARSE, SourceKind.CLI})
 
 class AirflowService(CatalogService):
     """:class:`CatalogService` on Airflow's own database."""
+
+    def more_readers(self, conn: Connection) -> Sequence[LogReader]:
+        """Return Dags that follow events and have no position in the log yet."""
+        return log_readers.new_dags(conn)
+
+    def purge(self, caller: Caller, body: Purge) -> PurgeResult:
+        """Make one step of a purge; sensors that have ended hold back nothing."""
+        log_readers.forget_ended_sensors(self.engine)
+        return super().purge(caller, body)
 
     def record_task_run(self, caller: Caller, body: TaskRunRecord) -> RecordResult:
         """Record a task run; with ``note``, what is missing also stands in the note of the task instance."""
@@ -108,7 +120,7 @@ class AirflowService(CatalogService):
         conditions = Conditions()
         try:
             matcher = Matcher(conditions)
-            run_id = run_id_of(event.id, body.replay_id)
+            run_id = run_id_of(event, body.replay_id)
             starts = [
                 (dag, Start(run_id, match.event, match.triggers))
                 for dag in dags.values()

@@ -1,4 +1,4 @@
-"""Which Dags follow which events: the marker assets in the schedules of Airflow's Dags."""
+"""Which Dags follow which events and polls: the marker assets in the schedules of Airflow's Dags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from airflow_assets.exceptions import AssetCatalogError
-from airflow_assets.schemas.subscription import GROUP, OnPause, Subscription
+from airflow_assets.schemas.declared import MARKER_GROUPS
+from airflow_assets.schemas.subscription import (
+    OnPause,
+    PolledSubscription,
+    Subscription,
+    read_marker,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -27,7 +33,7 @@ class Trigger:
     """
 
     marker_id: int
-    subscription: Subscription
+    subscription: Subscription | PolledSubscription
     since: datetime
 
     @property
@@ -59,7 +65,7 @@ class Subscriptions:
     """Reads the subscriptions; a marker's content never changes, so each is parsed once."""
 
     def __init__(self) -> None:
-        self._parsed: dict[tuple[int, str], Subscription | None] = {}
+        self._parsed: dict[tuple[int, str], Subscription | PolledSubscription | None] = {}
 
     def read(self, session: Session) -> dict[str, SubscribedDag]:
         """Return every Dag that is there (not stale) and has a marker in its schedule, by Dag id."""
@@ -89,13 +95,13 @@ class Subscriptions:
             tuple(triggers),
         )
 
-    def _subscription(self, row: Any) -> Subscription | None:
+    def _subscription(self, row: Any) -> Subscription | PolledSubscription | None:
         key = (row.id, row.uri)
         if key not in self._parsed:
             try:
-                self._parsed[key] = Subscription.from_extra(row.extra)
+                self._parsed[key] = read_marker(row.group, row.extra)
             except (AssetCatalogError, ValueError) as error:
-                log.warning("The event trigger %r of Dag %s cannot be read: %s", row.name, row.dag_id, error)
+                log.warning("The trigger %r of Dag %s cannot be read: %s", row.name, row.dag_id, error)
                 self._parsed[key] = None
         return self._parsed[key]
 
@@ -122,6 +128,7 @@ def _statement() -> Any:
             AssetModel.id,
             AssetModel.name,
             AssetModel.uri,
+            AssetModel.group,
             AssetModel.extra,
             reference.dag_id,
             reference.created_at,
@@ -130,6 +137,6 @@ def _statement() -> Any:
         )
         .join(reference, reference.asset_id == AssetModel.id)
         .join(DagModel, DagModel.dag_id == reference.dag_id)
-        .where(AssetModel.group == GROUP, DagModel.is_stale.is_(False))
+        .where(AssetModel.group.in_(sorted(MARKER_GROUPS)), DagModel.is_stale.is_(False))
         .order_by(reference.dag_id, AssetModel.id)
     )

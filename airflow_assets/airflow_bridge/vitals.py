@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from airflow_assets.airflow_bridge import positions
-from airflow_assets.airflow_bridge.payload import RUN_ID_PREFIX
 from airflow_assets.airflow_bridge.registry import GONE
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import read, utc_now
 from airflow_assets.catalog.log import last_seq
+from airflow_assets.schemas.runs import PREFIXES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -101,9 +101,10 @@ def _pending(conn: Connection) -> dict[str, int]:
     from airflow.models.dagrun import DagRun
 
     count = func.count().label("pending")
+    ours = or_(*(DagRun.run_id.startswith(prefix, autoescape=True) for prefix in PREFIXES.values()))
     rows = conn.execute(
         select(DagRun.dag_id, count)
-        .where(DagRun.state == "queued", DagRun.run_id.startswith(RUN_ID_PREFIX, autoescape=True))
+        .where(DagRun.state == "queued", ours)
         .group_by(DagRun.dag_id)
         .order_by(count.desc(), DagRun.dag_id)
         .limit(MAX_ROWS)

@@ -40,6 +40,10 @@ class Identity(Protocol):
     def source(self) -> Source:
         """As whom it writes."""
 
+    @property
+    def clear_number(self) -> int | None:
+        """How often the calling task's Dag run has been cleared, if that is known."""
+
     def check(self, action: Action) -> None:
         """Refuse what the caller may not do.
 
@@ -81,6 +85,11 @@ class TaskIdentity:
             try_number=attempt.try_number,
             ti_id=attempt.ti_id,
         )
+
+    @property
+    def clear_number(self) -> int | None:
+        """Its run's, as Airflow's tables say."""
+        return self.attempt.clear_number
 
     def check(self, action: Action) -> None:
         """Reads are free; writes need a running or deferred try; RECORD waits ten minutes longer."""
@@ -145,6 +154,7 @@ class ReaderIdentity:
     name: str
     allowed: frozenset[Action]
     find_dag: Callable[[], str | None] = lambda: None
+    clear_number: int | None = None
 
     @classmethod
     def trigger(cls, trigger_id: str, find_dag: Callable[[], str | None]) -> ReaderIdentity:
@@ -199,6 +209,7 @@ class UserIdentity:
 
     user: Any
     through_ui: bool
+    clear_number: int | None = None
 
     @property
     def source(self) -> Source:

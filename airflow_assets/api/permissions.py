@@ -19,8 +19,8 @@ AIRFLOW_METHODS: Final[dict[Action, str]] = {
     Action.LOCK: "PUT",
     Action.UNLOCK: "PUT",
 }
-"""Which right on Airflow's assets a person needs. RECORD and REPORT are missing: only a task says what it did,
-only a trigger what it found."""
+"""Which right on Airflow's assets a person needs. RECORD and REPORT are missing: only a task says what it
+did, only a trigger what it found."""
 
 READS: Final = frozenset({Action.LIST, Action.VIEW})
 OF_TRIGGERS: Final = READS | {Action.REPORT}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Table
 
 EVENT_COLUMNS = tuple(
     tables.event.c[name]
@@ -49,23 +49,28 @@ def last_seq(conn: Connection) -> int:
 
 
 def first_seq_since(conn: Connection, tenant: str, since: datetime) -> int:
-    """Return the number from which a follower must read (exclusive) to see all events since that time.
+    """Return the number from which a follower must read (exclusive) to see all entries since that time.
 
     Numbers are given at the end of a transaction and times at its begin, so of two events at nearly one time
     the later one can have the smaller number: the smallest number among those since then counts.
     """
     last = last_seq(conn)  # before the look for events: what comes in between has a greater number
-    event = tables.event.c
+    found = [_first_since(conn, table, tenant, since) for table in (tables.event, tables.firing)]
+    return min((first for first in found if first is not None), default=last + 1) - 1
+
+
+def _first_since(conn: Connection, table: Table, tenant: str, since: datetime) -> int | None:
+    entry = table.c
     # In the order of the index on times: the planner would look for the smallest number from the log's begin.
     early = (
-        select(event.seq)
-        .where(event.created >= since, event.tenant == tenant)
-        .order_by(event.created)
+        select(entry.seq)
+        .where(entry.created >= since, entry.tenant == tenant)
+        .order_by(entry.created)
         .limit(_AT_ONE_TIME)
         .subquery()
     )
     first = conn.execute(select(func.min(early.c.seq))).scalar()
-    return last if first is None else int(first) - 1
+    return None if first is None else int(first)
 
 
 def find_event(conn: Connection, tenant: str, event_id: str) -> Event | None:

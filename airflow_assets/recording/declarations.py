@@ -12,7 +12,7 @@ from airflow_assets.recording import airflow_runtime
 from airflow_assets.recording.items import declared_of, merged, output_at, ref_at
 from airflow_assets.recording.rendering import Renderer, RenderingFailed
 from airflow_assets.schemas.assets import AssetInput, AssetRef
-from airflow_assets.schemas.declared import EVENT_GROUP, EXTRA_KEY, Declared, is_template
+from airflow_assets.schemas.declared import EXTRA_KEY, MARKER_GROUPS, Declared, is_template
 from airflow_assets.schemas.lineage import Bundle
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class _Collected:
         from airflow.sdk.definitions.asset import AssetRef as NativeRef
 
         if isinstance(item, Asset):
-            if item.group != EVENT_GROUP:
+            if item.group not in MARKER_GROUPS:
                 # Airflow renders nothing in an asset's extra, so only what our types keep there is rendered.
                 yield declared_of(item, path), path, EXTRA_KEY in item.extra
         elif isinstance(item, NativeRef):

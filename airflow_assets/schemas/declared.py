@@ -21,8 +21,8 @@ from airflow_assets.schemas.rules import EXTERNAL_TYPE
 
 EXTRA_KEY = "airflow_assets"
 """The key of the ``extra`` of an asset under which our types keep what they declare."""
-EVENT_GROUP = "airflow_assets.event"
-"""The group of the markers that subscribe Dags to events: no data, never recorded."""
+MARKER_GROUPS = frozenset({"airflow_assets.event", "airflow_assets.freshness", "airflow_assets.script"})
+"""The groups of the markers that stand for triggers in schedules: no data, never recorded."""
 NATIVE_GROUP = "asset"
 MAX_NATIVE_NAME = 1_500
 

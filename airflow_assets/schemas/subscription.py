@@ -19,8 +19,6 @@ from airflow_assets.schemas.polls import PollKind
 GROUP = "airflow_assets.event"
 """The group of the marker assets of event triggers, by which the server finds them."""
 POLLED_GROUPS = {PollKind.FRESHNESS: "airflow_assets.freshness", PollKind.SCRIPT: "airflow_assets.script"}
-MARKER_GROUPS = frozenset({GROUP, *POLLED_GROUPS.values()})
-"""The groups of all markers: no data, never recorded."""
 EXTRA_KEY = "airflow_assets"
 MAX_NAME = 250
 MAX_WHEN = 4_000

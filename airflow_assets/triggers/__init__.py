@@ -10,5 +10,6 @@ from __future__ import annotations
 from airflow_assets.triggers.combine import any_of
 from airflow_assets.triggers.event import EventTrigger
 from airflow_assets.triggers.freshness import FreshnessTrigger
+from airflow_assets.triggers.script import ScriptTrigger
 
-__all__ = ["EventTrigger", "FreshnessTrigger", "any_of"]
+__all__ = ["EventTrigger", "FreshnessTrigger", "ScriptTrigger", "any_of"]

@@ -13,7 +13,15 @@ from airflow_assets.catalog.firings import read_firings_after
 from airflow_assets.catalog.log import last_seq, read_after
 from airflow_assets.exceptions import InvalidRequest, NotFound
 from airflow_assets.schemas.assets import AssetInput
-from airflow_assets.schemas.polls import CheckReport, CheckResult, Firing, PollKind, PollRef, ScriptPoll, poll_key
+from airflow_assets.schemas.polls import (
+    CheckReport,
+    CheckResult,
+    Firing,
+    PollKind,
+    PollRef,
+    ScriptPoll,
+    poll_key,
+)
 from airflow_assets.schemas.rules import DEFAULT_TENANT
 from tests.support.catalog_polls import report_same
 from tests.support.catalog_writers import CALLER, together
@@ -62,7 +70,9 @@ def test_an_error_fires_nothing_and_leaves_the_memory(service: CatalogService) -
     assert failed.firing_id is None
     with service.engine.connect() as conn:
         assert conn.execute(select(tables.poll.c.error)).scalar_one() == "no container engine"
-    assert report(service, poll, matched=True, payload={}).firing_id is None, "it had matched before the error"
+    assert report(service, poll, matched=True, payload={}).firing_id is None, (
+        "it had matched before the error"
+    )
     assert len(firings(service)) == 1
 
 
