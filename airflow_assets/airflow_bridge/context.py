@@ -13,13 +13,15 @@ from sqlalchemy import event, make_url
 from sqlalchemy.orm import Session
 
 from airflow_assets.catalog.engine import make_engine
+from airflow_assets.catalog.leases_owner import RUNS_ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from sqlalchemy import Connection, Engine
 
     from airflow_assets.airflow_bridge.service import AirflowService
+    from airflow_assets.catalog.leases_owner import Run
 
 _BLOCKED = "airflow-db-not-allowed"
 _CONN_VARIABLES = ("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__CORE__SQL_ALCHEMY_CONN")
@@ -127,6 +129,7 @@ def make_airflow_engine(url: str, *, pool_size: int = 5) -> Engine:
     from airflow.configuration import conf
 
     engine = make_engine(url, pool_size=pool_size)
+    engine.update_execution_options(**{RUNS_ENDED: _ended_runs})
     if conf.has_option("database", "sql_alchemy_connect_args"):
         extra: dict[str, Any] = conf.getimport("database", "sql_alchemy_connect_args") or {}
 
@@ -144,6 +147,12 @@ def make_airflow_engine(url: str, *, pool_size: int = 5) -> Engine:
             cursor.close()
 
     return engine
+
+
+def _ended_runs(conn: Connection, runs: Collection[Run]) -> set[Run]:
+    from airflow_assets.airflow_bridge.run_ends import ended_runs
+
+    return ended_runs(conn, runs)
 
 
 def give_way(engine: Engine, took: float) -> None:

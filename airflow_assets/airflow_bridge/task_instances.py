@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import and_, null, select
 
 from airflow_assets.airflow_bridge.context import get_service, orm
 from airflow_assets.catalog.engine import read
@@ -28,6 +28,7 @@ class TaskTry:
     try_number: int
     state: str | None
     end_date: datetime | None
+    clear_number: int | None = None
 
 
 def find_try(ti_id: str) -> TaskTry | None:
@@ -59,6 +60,9 @@ def dag_of_trigger(trigger_id: str) -> str | None:
 
 
 def _row(session: Session, model: Any, id_column: Any, key: uuid.UUID) -> Any:
+    from airflow.models.dagrun import DagRun
+
+    cleared = getattr(DagRun, "clear_number", None)  # Airflow 3.2 may not have it
     return session.execute(
         select(
             model.dag_id,
@@ -68,14 +72,25 @@ def _row(session: Session, model: Any, id_column: Any, key: uuid.UUID) -> Any:
             model.try_number,
             model.state,
             model.end_date,
-        ).where(id_column == key)
+            (null() if cleared is None else cleared).label("clear_number"),
+        )
+        .outerjoin(DagRun, and_(DagRun.dag_id == model.dag_id, DagRun.run_id == model.run_id))
+        .where(id_column == key)
     ).first()
 
 
 def _try_of(ti_id: str, row: Any) -> TaskTry:
     state = None if row.state is None else str(getattr(row.state, "value", row.state))
     return TaskTry(
-        ti_id, row.dag_id, row.run_id, row.task_id, row.map_index, row.try_number, state, row.end_date
+        ti_id=ti_id,
+        dag_id=row.dag_id,
+        run_id=row.run_id,
+        task_id=row.task_id,
+        map_index=row.map_index,
+        try_number=row.try_number,
+        state=state,
+        end_date=row.end_date,
+        clear_number=row.clear_number,
     )
 
 

@@ -17,6 +17,8 @@ from airflow_assets.api.identities import Identity
 from airflow_assets.api.permissions import actions_of
 from airflow_assets.schemas.actors import Caller
 from airflow_assets.schemas.base import Schema
+from airflow_assets.schemas.credentials import FENCING_HEADER
+from airflow_assets.schemas.fencing import read_fencing_header
 from airflow_assets.schemas.lineage import StateCorrection, TaskRunRecord
 from airflow_assets.schemas.operations import OPERATIONS, Action, Operation
 
@@ -109,6 +111,8 @@ def caller_of(request: Request, identity: Identity) -> Caller:
         source=identity.source,
         tenant=tenant_of(request),
         hidden_namespaces=namespaces.hidden_namespaces(identity.is_member),
+        fencing_tokens=read_fencing_header(request.headers.get(FENCING_HEADER)),
+        clear_number=identity.clear_number,
     )
 
 

@@ -235,7 +235,7 @@ class _Acquisition:
         row = self.leases.get(key)
         until = self.now + self.body.ttl
         shared = {"tenant": self.caller.tenant, "ttl": leases_rows.microseconds(self.body.ttl)}
-        if row is not None and _same_tenure(row, self.owner):
+        if row is not None and self._same_tenure(key, row):
             kept = {name: getattr(row, name) for name in (*leases_rows.FREE, "fencing")}
             outlasts = bool(row.hold_after_run) or self.body.hold_after_run
             longest = max(until, row.locked_until)
@@ -248,6 +248,12 @@ class _Acquisition:
             "hold_after_run": self.body.hold_after_run,
         }
 
+    def _same_tenure(self, key: bytes, row: Any) -> bool:
+        """Who shows the present number renews it; otherwise a new try or a clear begins a new tenure."""
+        if row.owner_key is None or not self._is_own(row):
+            return False
+        return self.tokens.get(key) == row.fencing or _same_attempt(row, self.owner)
+
 
 class _Stored:
     """The columns of a lease as attributes, as a row read has them."""
@@ -256,10 +262,8 @@ class _Stored:
         self.__dict__.update(columns)
 
 
-def _same_tenure(row: Any, owner: Owner) -> bool:
-    """A new try of the task that acquired is a new tenure, and so is any acquisition after a clear."""
-    if row.owner_key is None or bytes(row.owner_key) != owner.key:
-        return False
+def _same_attempt(row: Any, owner: Owner) -> bool:
+    """Not a new try of the task that acquired, and no clear of its run since."""
     if None not in (row.clear_number, owner.clear_number) and row.clear_number != owner.clear_number:
         return False
     same_task = (row.task_id, row.map_index) == (owner.task_id, owner.map_index)

@@ -15,13 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+MAX_HEADER = 24_000
+"""Characters of the header; servers refuse requests with headers beyond 32 to 64 KiB."""
+_MAX_TOKEN = (1 << 63) - 1
+
+
 def fencing_header(tokens: Mapping[str, int]) -> str:
     """Return the header's value.
+
+    :raises InvalidRequest: there are more numbers than a header can hold.
 
     >>> read_fencing_header(fencing_header({"größe": 7}))
     {'größe': 7}
     """
-    return base64.urlsafe_b64encode(json_text(dict(tokens)).encode()).decode("ascii")
+    text = base64.urlsafe_b64encode(json_text(dict(tokens)).encode()).decode("ascii")
+    if len(text) > MAX_HEADER:
+        raise InvalidRequest(
+            f"The fencing numbers of {len(tokens)} assets make a header of {len(text):,} characters.",
+            hint="Hold fewer locks at once, or write outside of their blocks.",
+            field=FENCING_HEADER,
+            limit=MAX_HEADER,
+            value=len(text),
+        )
+    return text
 
 
 def read_fencing_header(text: str | None) -> dict[str, int]:
@@ -35,9 +51,13 @@ def read_fencing_header(text: str | None) -> dict[str, int]:
         found = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"=="))
     except (ValueError, binascii.Error, RecursionError):
         raise _unreadable(text) from None
-    if not isinstance(found, dict) or not all(type(token) is int for token in found.values()):
+    if len(text) > MAX_HEADER or not isinstance(found, dict) or not all(map(_is_token, found.values())):
         raise _unreadable(text)
     return found
+
+
+def _is_token(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_TOKEN
 
 
 def _unreadable(text: str) -> InvalidRequest:
