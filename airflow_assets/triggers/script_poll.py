@@ -1,0 +1,83 @@
+"""The triggerer's part of a script trigger: it runs the script and tells the server whether it matched."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timezone
+from functools import cached_property
+from typing import Any
+
+from airflow_assets.running.condition import matches
+from airflow_assets.running.definition import Definition, airflow_mask
+from airflow_assets.running.output import mask_values
+from airflow_assets.running.result import ScriptNotRun
+from airflow_assets.running.run import run_script
+from airflow_assets.schemas.polls import MAX_ERROR, ScriptPoll
+from airflow_assets.triggers.polled import Finding, PolledTrigger
+
+log = logging.getLogger(__name__)
+
+
+class ScriptWatch(PolledTrigger):
+    """Runs a script at its interval.
+
+    :param poll: the JSON of a :class:`~airflow_assets.schemas.polls.ScriptPoll`.
+    :param definition: the members of a :class:`~airflow_assets.running.definition.Definition`.
+    """
+
+    _slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}  # noqa: RUF012 - one per loop, shared
+
+    def __init__(self, poll: dict[str, Any], definition: dict[str, Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._poll = poll
+        self._definition = definition
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments for Airflow's table ``trigger``."""
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        return path, {"poll": self._poll, "definition": self._definition}
+
+    @cached_property
+    def poll(self) -> ScriptPoll:
+        """See :class:`PolledTrigger`."""
+        return ScriptPoll.model_validate(self._poll)
+
+    async def check(self) -> Finding:
+        """Run the script once."""
+        async with self._slot():
+            return await found_by(Definition(**self._definition), self._name)
+
+    @staticmethod
+    def _slot() -> asyncio.Semaphore:
+        """Keep the triggers of one triggerer from running all their scripts at once."""
+        from airflow_assets.config import script_slots
+
+        loop = asyncio.get_running_loop()
+        if loop not in ScriptWatch._slots:
+            ScriptWatch._slots.clear()
+            ScriptWatch._slots[loop] = asyncio.Semaphore(script_slots())
+        return ScriptWatch._slots[loop]
+
+
+async def found_by(definition: Definition, name: str) -> Finding:
+    """Run a script once and return whether it matched, with the payload, or why there is no answer.
+
+    :param name: who it is run for, in the log.
+    """
+    try:
+        outcome = await run_script(definition.configured(), mask=airflow_mask)
+    except ScriptNotRun as error:
+        log.warning("%s has no answer: %s", name, error)
+        return Finding(error=str(error)[:MAX_ERROR])
+    for problem in outcome.problems:
+        log.warning("%s: %s", name, problem)
+    matched = matches(definition.exit_condition, outcome)
+    log.debug("%s: exit code %d after %.1f s, matched: %s", name, outcome.exit_code, outcome.seconds, matched)
+    payload = {
+        "timestamp": datetime.now(timezone.utc).isoformat(),
+        "condition": airflow_mask(definition.exit_condition.strip()),
+        "exitCode": outcome.exit_code,
+        "vars": mask_values(outcome.variables, airflow_mask),
+    }
+    return Finding(matched=matched, payload=payload)
