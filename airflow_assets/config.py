@@ -105,9 +105,9 @@ OPTIONS = {
             "event_retention",
             "string",
             "P90D",
-            "How long events are kept, as an ISO 8601 duration; older ones are purged in the background, but for "
-            "what a Dag, sensor or shipper has yet to read. Empty: for ever. Lineage, usages and assets are "
-            "purged by PurgeAssetsOperator only.",
+            "How long events are kept, as an ISO 8601 duration; older ones are purged in the background, but "
+            "for what a Dag or sensor has yet to read. Empty: for ever. Lineage, usages, assets are purged "
+            "by PurgeAssetsOperator only.",
             "P1Y",
         ),
         Option(
@@ -238,7 +238,9 @@ def event_retention() -> Duration | None:
     try:
         return Duration.parse(text) if text else None
     except InvalidRequest:
-        raise _broken("event_retention", text, "must be an ISO 8601 duration, such as P90D, or empty") from None
+        raise _broken(
+            "event_retention", text, "must be an ISO 8601 duration, such as P90D, or empty"
+        ) from None
 
 
 def namespaces() -> dict[str, Any]:

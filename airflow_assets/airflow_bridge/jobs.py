@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
 log = logging.getLogger(__name__)
-THREADS = 3
+THREADS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _ELECTION_EVERY = 2.0
 
@@ -179,7 +179,7 @@ class _Turn:
 
 def _job_makers() -> list[Callable[[], Job]]:
     """Return the jobs; the first is the one that a commit wakes."""
-    return [_dispatcher, _follower, _reconciler, _connection]
+    return [_dispatcher, _follower, _reconciler, _connection, _retention, _sensors]
 
 
 def _dispatcher() -> Job:
@@ -204,3 +204,15 @@ def _connection() -> Job:
     from airflow_assets.airflow_bridge.managed_connection import ConnectionKeeper
 
     return ConnectionKeeper(context.get_jobs_engine())
+
+
+def _retention() -> Job:
+    from airflow_assets.airflow_bridge.retention import Retention
+
+    return Retention(context.get_jobs_engine())
+
+
+def _sensors() -> Job:
+    from airflow_assets.airflow_bridge.sensor_places import SensorPlaces
+
+    return SensorPlaces(context.get_jobs_engine())

@@ -72,11 +72,11 @@ def check_named(namespace: str | None, rules: tuple[NamespaceRule, ...] | None =
 
 
 def check_filter(operation: Operation, argument: Schema | None) -> None:
-    """Apply :func:`check_named` where a namespace filters a listing; in a write it is a value.
+    """Apply :func:`check_named` where a namespace filters, in a listing or a purge; in a write it is a value.
 
     :raises NamespaceNotAllowed: see :func:`check_named`.
     """
-    if operation.action is Action.LIST:
+    if operation.action is Action.LIST or operation.name == "purge":
         check_named(getattr(argument, "namespace", None))
 
 

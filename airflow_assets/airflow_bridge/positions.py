@@ -54,13 +54,18 @@ def lock_position(conn: Connection, dag_id: str) -> Position | None:
 
 def start_position(conn: Connection, dag_id: str, since: datetime, now: datetime) -> Position:
     """Give a new Dag its position: behind all events older than its subscription."""
-    position = Position(first_seq_since(conn, DEFAULT_TENANT, max(since, now - LOOK_BACK)))
+    position = Position(first_seq(conn, since, now))
     conn.execute(
         insert(tables.consumer).values(
             kind=KIND, name=dag_id, seq=position.seq, state=None, updated=utc_now()
         )
     )
     return position
+
+
+def first_seq(conn: Connection, since: datetime, now: datetime) -> int:
+    """Return where a Dag begins that subscribed then."""
+    return first_seq_since(conn, DEFAULT_TENANT, max(since, now - LOOK_BACK))
 
 
 def save_position(conn: Connection, dag_id: str, position: Position) -> None:

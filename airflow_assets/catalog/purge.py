@@ -20,7 +20,15 @@ from airflow_assets.catalog import cursors
 from airflow_assets.catalog.engine import db_now, read, retrying, write
 from airflow_assets.catalog.log_readers import SHOWN, read_readers
 from airflow_assets.catalog.purge_assets import AssetPurge, NamePurge
-from airflow_assets.catalog.purge_log import EventPurge, LineagePurge, Look, Position, Task, UsagePurge
+from airflow_assets.catalog.purge_log import (
+    EventPurge,
+    FiringPurge,
+    LineagePurge,
+    Look,
+    Position,
+    Task,
+    UsagePurge,
+)
 from airflow_assets.schemas.purge import PurgeResult
 
 if TYPE_CHECKING:
@@ -57,6 +65,7 @@ PARTS: dict[str, Part] = {
     "usages": UsagePurge(),
     "lineage": LineagePurge(),
     "events": EventPurge(),
+    "firings": FiringPurge(),
     "assets": AssetPurge(),
     "names": NamePurge(),
 }
@@ -140,6 +149,7 @@ class _Step:
             "usages": body.purge_asset_usages,
             "lineage": body.purge_asset_lineages,
             "events": body.purge_asset_events,
+            "firings": body.purge_asset_events and not body.dry_run,
             "assets": body.purge_assets,
             "names": not body.dry_run,
         }

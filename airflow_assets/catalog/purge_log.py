@@ -23,7 +23,7 @@ from airflow_assets.catalog.filters import is_hidden, is_within, one_of, visible
 from airflow_assets.catalog.lineage import IS_WHOLE
 from airflow_assets.catalog.log_readers import Readers
 from airflow_assets.catalog.search import numbers_of
-from airflow_assets.catalog.tables import asset, event, lineage, purged_asset, usage
+from airflow_assets.catalog.tables import asset, event, firing, lineage, purged_asset, usage
 from airflow_assets.catalog.write_set import chunks
 from airflow_assets.schemas.actors import Caller
 from airflow_assets.schemas.purge import Purge
@@ -184,6 +184,30 @@ class EventPurge:
         return sum(
             conn.execute(delete(event).where(event.c.seq.in_(seqs))).rowcount for seqs in chunks(wanted)
         )
+
+
+class FiringPurge:
+    """Firings of polled schedules, which go with the events when all of those do; nobody counts them."""
+
+    kinds = (datetime, int)
+
+    def look(self, conn: Connection, task: Task, after: Position, size: int) -> Look:
+        """Look at the next ``size`` firings."""
+        body = task.body
+        if body.namespace or body.asset_id or body.asset_type is not None or task.caller.hidden_namespaces:
+            return Look(end=True)
+        order = (firing.c.created, firing.c.seq)
+        wanted = [firing.c.tenant == task.caller.tenant, firing.c.seq <= task.readers.floor(lineage=False)]
+        rows = select(*order, _flag(wanted)).where(firing.c.created <= task.end)
+        found, look = _page(conn, rows, order, after, size)
+        look.wanted = [row.seq for row in found if row.wanted]
+        return look
+
+    def delete(self, conn: Connection, task: Task, wanted: Sequence[Any]) -> int:  # noqa: ARG002
+        """Delete firings."""
+        for seqs in chunks(wanted):
+            conn.execute(delete(firing).where(firing.c.seq.in_(seqs)))
+        return 0
 
 
 def _page(

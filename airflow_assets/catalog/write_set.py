@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uuid6
 from sqlalchemy import bindparam, delete, func, insert, select, update
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
+_Item = TypeVar("_Item")
 LOG = "log"
 _IN_LIST = 500
 _ROWS = 500
@@ -257,7 +258,7 @@ def take_numbers(conn: Connection, count: int) -> int:
     return int(conn.execute(_LAST).scalar_one()) - count + 1
 
 
-def chunks(items: Sequence[bytes], size: int = _IN_LIST) -> Iterator[Sequence[bytes]]:
+def chunks(items: Sequence[_Item], size: int = _IN_LIST) -> Iterator[Sequence[_Item]]:
     """Cut a list for ``IN``: SQLite limits the variables of a statement."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
