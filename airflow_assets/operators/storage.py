@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from airflow_assets import config
 from airflow_assets.json_lines import json_line
+from airflow_assets.storage_place import storage_base
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from airflow_assets.schemas.base import Schema
-
-log = logging.getLogger(__name__)
 
 
 def store(items: Iterator[Schema], task_instance: Any) -> tuple[str, int]:
@@ -28,7 +25,7 @@ def store(items: Iterator[Schema], task_instance: Any) -> tuple[str, int]:
 
     ti = task_instance
     parts = (ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index))
-    folder = ObjectStoragePath(_base()).joinpath(*(quote(part, safe="") for part in parts))
+    folder = ObjectStoragePath(storage_base("results")).joinpath(*(quote(part, safe="") for part in parts))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{ti.try_number}.jsonl"
     size = 0
@@ -37,19 +34,3 @@ def store(items: Iterator[Schema], task_instance: Any) -> tuple[str, int]:
             file.write(json_line(item))
             size += 1
     return str(path), size
-
-
-def _base() -> str:
-    configured = config.storage_path()
-    if configured:
-        return configured
-    import os
-    from pathlib import Path
-
-    from airflow.configuration import AIRFLOW_HOME
-
-    folder = Path(os.fspath(AIRFLOW_HOME)) / "airflow_assets" / "results"
-    log.info(
-        "[airflow_assets] storage_path is not set: storing below %s, which only this host can read.", folder
-    )
-    return folder.as_uri()
