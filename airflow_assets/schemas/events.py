@@ -72,6 +72,11 @@ class Event(Schema):
     depth: int
     suppressed: str | None = None
 
+    def payload(self) -> dict[str, Any]:
+        """Return what Dags are told: the asset's JSON with ``event`` and ``eventTime`` beside its members."""
+        whole = self.to_json()
+        return {**whole["asset"], "event": whole["event"], "eventTime": whole["eventTime"]}
+
 
 class Change(Schema):
     """One entry of an asset's history: the event, and from what to what (member -> [old, new])."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -48,3 +48,8 @@ class EventWaitResult(Schema):
 
     cursor: int
     event: Event | None = None
+
+    def payload(self) -> dict[str, Any] | None:
+        """Return what a sensor returns for the event: what Dags are told, its ``eventId`` and ``cursor``."""
+        event = self.event
+        return None if event is None else {**event.payload(), "eventId": event.id, "cursor": event.seq}
