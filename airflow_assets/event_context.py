@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 EXTRA_KEY = "airflow_assets"
 _EVENT = "asset_event__"
-_PREFIXES = {"trigger_asset": _EVENT, "trigger_assets": "freshness__", "trigger": "script__"}
+PREFIXES = {"trigger_asset": _EVENT, "trigger_assets": "freshness__", "trigger": "script__"}
 """The names that a run has for what started it, and what its id begins with then."""
-NAMES = frozenset(_PREFIXES)
+NAMES = frozenset(PREFIXES)
 _Default = TypeVar("_Default")
 
 
@@ -82,7 +82,7 @@ def _context() -> Any | None:
 
 
 def _of(context: Any, name: str) -> Any | None:
-    content = _content(context, _PREFIXES[name])
+    content = _content(context, PREFIXES[name])
     if content is None:
         return None
     shared = {"triggerId": content.get("triggerId"), "triggerIds": content.get("triggerIds", [])}

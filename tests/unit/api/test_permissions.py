@@ -46,8 +46,8 @@ def test_every_other_operation_needs_its_own_action() -> None:
         assert actions_of(OPERATIONS[name], None) == {OPERATIONS[name].action}
 
 
-def test_every_action_but_record_has_a_right_in_airflow() -> None:
-    assert set(AIRFLOW_METHODS) == set(Action) - {Action.RECORD}
+def test_every_action_of_people_has_a_right_in_airflow() -> None:
+    assert set(AIRFLOW_METHODS) == set(Action) - {Action.RECORD, Action.REPORT}
 
 
 def task(state: str | None, ended: timedelta | None = None) -> TaskIdentity:
@@ -70,13 +70,13 @@ def refuses(identity: TaskIdentity | ReaderIdentity, action: Action) -> bool:
 @pytest.mark.parametrize(
     ("identity", "expected"),
     [
-        (task("running"), set(Action)),
-        (task("deferred"), set(Action)),
+        (task("running"), set(Action) - {Action.REPORT}),
+        (task("deferred"), set(Action) - {Action.REPORT}),
         (task("success", timedelta(minutes=5)), {Action.LIST, Action.VIEW, Action.RECORD}),
         (task("success", timedelta(minutes=11)), {Action.LIST, Action.VIEW}),
         (task("queued"), {Action.LIST, Action.VIEW}),
         (task(None), {Action.LIST, Action.VIEW}),
-        (ReaderIdentity.trigger("1", lambda: "dag"), {Action.LIST, Action.VIEW}),
+        (ReaderIdentity.trigger("1", lambda: "dag"), {Action.LIST, Action.VIEW, Action.REPORT}),
         (ReaderIdentity.dag_file("dags/a.py"), {Action.LIST}),
     ],
 )

@@ -13,16 +13,12 @@ from airflow.sdk.execution_time.context import TriggeringAssetEventsAccessor, se
 
 import airflow_assets
 from airflow_assets import event_context, macros, policy
-from airflow_assets.airflow_bridge.payload import (
-    EXTRA_KEY,
-    MAX_BYTES,
-    RUN_ID_PREFIX,
-    extra_of,
-    run_id_of,
-)
+from airflow_assets.airflow_bridge.payload import MAX_BYTES, extra_of
 from airflow_assets.client import get_client
 from airflow_assets.exceptions import NotFound
 from airflow_assets.schemas.assets import AssetInput
+from airflow_assets.schemas.polls import Firing, PollKind
+from airflow_assets.schemas.runs import EXTRA_KEY, PREFIXES
 from airflow_assets.testing import prepare
 
 CONTRACT = {
@@ -42,10 +38,12 @@ def task(*extras, run_id=None):
         for extra in extras
     ]  # fmt: skip
     contents = [(extra or {}).get(EXTRA_KEY) for extra in extras]
-    event_id = next((content["eventId"] for content in contents if isinstance(content, dict)), "none")
+    event_id = next(
+        (one["eventId"] for one in contents if isinstance(one, dict) and "eventId" in one), "none"
+    )
     context = {
         "triggering_asset_events": TriggeringAssetEventsAccessor.build(events),
-        "run_id": run_id or run_id_of(event_id),
+        "run_id": run_id or PREFIXES["event"] + event_id,
     }
     with set_current_context(context):
         yield
@@ -66,7 +64,7 @@ def render(template: str, dag: DAG | None = None) -> str:
 
 def test_the_two_sides_agree_on_the_key() -> None:
     assert event_context.EXTRA_KEY == EXTRA_KEY
-    assert event_context.RUN_ID_PREFIX == RUN_ID_PREFIX
+    assert set(event_context.PREFIXES.values()) == set(PREFIXES.values())
 
 
 def test_a_run_of_a_native_asset_is_not_the_events_though_it_lists_it(extra) -> None:
@@ -77,7 +75,7 @@ def test_a_run_of_a_native_asset_is_not_the_events_though_it_lists_it(extra) -> 
 
 
 def test_a_replay_has_the_asset_too(extra) -> None:
-    with task(extra, run_id=run_id_of(extra[EXTRA_KEY]["eventId"], "again")):
+    with task(extra, run_id=f"{PREFIXES['event']}{extra[EXTRA_KEY]['eventId']}__replay_again"):
         from airflow_assets import trigger_asset
 
         assert trigger_asset.id == "a"
@@ -201,3 +199,59 @@ def test_the_macros_are_not_in_the_serialized_dag() -> None:
 
 def test_as_plugin_macros_they_have_their_names() -> None:
     assert (macros.assets.__name__, macros.trigger_asset.__name__) == ("assets", "trigger_asset")
+
+
+def firing(kind: PollKind, payload: dict[str, object]) -> Firing:
+    return Firing(
+        seq=1, id="0190", kind=kind, poll_key="0" * 64, created=datetime.now(timezone.utc), repeats=True,
+        payload=payload,
+    )  # fmt: skip
+
+
+def test_a_freshness_run_has_the_list_of_its_assets() -> None:
+    item = {"id": "a", "lastUpdated": "2026-03-29T00:00:00.000000Z", "staleDuration": 3600.5}
+    extra = extra_of(firing(PollKind.FRESHNESS, {"checkTime": "now", "assets": [item]}), ["mine"])
+    with task(extra, run_id="freshness__0190"):
+        from airflow_assets import trigger_assets
+
+        assert trigger_assets == [item]
+        assert trigger_assets[0].staleDuration == 3600.5
+        assert macros.trigger_assets[0].id == "a"
+        assert [one.id for one in macros.trigger_assets] == ["a"]
+        assert (macros.trigger_asset == None, bool(macros.trigger)) == (True, False)  # noqa: E711
+        with pytest.raises(AttributeError, match="An item of trigger_assets has id"):
+            trigger_assets[0].updated  # noqa: B018
+    with task(extra, run_id="manual__1"):
+        assert not macros.trigger_assets
+        with pytest.raises(
+            NotFound, match="not started by a freshness trigger, so there is no trigger_assets"
+        ):
+            macros.trigger_assets[0]
+
+
+def test_a_script_run_has_what_the_script_found() -> None:
+    found = {"timestamp": "now", "condition": "exit 1", "exitCode": 1, "vars": {"rows": 3}}
+    with task(extra_of(firing(PollKind.SCRIPT, found), ["mine"]), run_id="script__0190"):
+        from airflow_assets import trigger
+
+        assert (trigger.exitCode, trigger.vars["rows"], trigger.triggerId) == (1, 3, "mine")
+        dag = prepare(DAG("d"))
+        env = dag.get_template_env()
+        env.globals.update(dag.user_defined_macros)
+        assert env.from_string("{{ trigger.exitCode }} {{ trigger_assets }}").render() == "1 None"
+
+
+def test_a_firing_too_large_for_airflows_row_is_fetched(catalog, monkeypatch) -> None:
+    from airflow_assets.catalog.firings import append
+
+    large = firing(PollKind.FRESHNESS, {"checkTime": "now", "assets": [
+        {"id": f"a{n}", "namespace": None, "metadata": {"text": "x" * 1_000}} for n in range(50)
+    ]})  # fmt: skip
+    extra = extra_of(large, ["mine"])
+    assert len(str(extra)) < MAX_BYTES
+    with catalog.engine.begin() as conn:
+        append(conn, "main", large.model_copy(update={"id": "01900000-0000-7000-8000-000000000000"}))
+    event_context._fetched_firing.cache_clear()
+    extra[EXTRA_KEY]["firingId"] = "01900000-0000-7000-8000-000000000000"
+    with task(extra, run_id="freshness__01900000-0000-7000-8000-000000000000"):
+        assert len(macros.trigger_assets) == 50
