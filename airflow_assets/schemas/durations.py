@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Annotated
 
@@ -77,11 +77,11 @@ class Duration:
             return begin + self.exact
         return _moved(begin, zone, self.months, self.days) + self.exact
 
-    def before(self, end: datetime, zone: str) -> datetime:
-        """Return when it began, in UTC."""
-        if self.is_exact:
-            return end - self.exact
-        return _moved(end - self.exact, zone, -self.months, -self.days)
+    def days_before(self, day: date) -> date:
+        """Return the day from which its days and months lead to ``day``."""
+        import pendulum
+
+        return pendulum.date(day.year, day.month, day.day).subtract(months=self.months, days=self.days)
 
     def __str__(self) -> str:
         date = (f"{self.months}M" if self.months else "") + (f"{self.days}D" if self.days else "")

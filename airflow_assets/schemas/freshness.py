@@ -7,7 +7,7 @@ changes: ``max_staleness`` after the write, or at the first deadline for which t
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
 from typing import Annotated, Any
 
@@ -77,20 +77,20 @@ class Expectation(Schema):
         return f"by {self.deadline} {self.timezone}"
 
     def _begin_of_window(self, now: datetime) -> datetime:
-        return Duration.parse(self.window).before(self._last_deadline(now), self.timezone)
-
-    def _last_deadline(self, now: datetime) -> datetime:
         from zoneinfo import ZoneInfo
 
-        zone = ZoneInfo(self.timezone)
-        at = time.fromisoformat(self.deadline or "")
-        day = now.astimezone(zone).date() + timedelta(days=1)
-        while True:
-            # A time that the clocks skip counts an hour later, one that they show twice the first time.
-            moment = datetime.combine(day, at, zone).astimezone(timezone.utc)
-            if moment <= now:
-                return moment
+        window = Duration.parse(self.window)
+        day = now.astimezone(ZoneInfo(self.timezone)).date() + timedelta(days=1)
+        while self._deadline_of(day) > now:
             day -= timedelta(days=1)
+        return self._deadline_of(window.days_before(day)) - window.exact
+
+    def _deadline_of(self, day: date) -> datetime:
+        """Return it in UTC; one that the clocks skip is an hour later, of two equal ones the first counts."""
+        from zoneinfo import ZoneInfo
+
+        at = time.fromisoformat(self.deadline or "")
+        return datetime.combine(day, at, ZoneInfo(self.timezone)).astimezone(timezone.utc)
 
 
 def own_expectation(metadata: dict[str, Any]) -> Expectation | None:
