@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from airflow_assets.schemas.masking import MASK, is_sensitive, mask_metadata
@@ -39,7 +39,7 @@ def _same_start(whole: str, part: str) -> str:
     return part[:same]
 
 
-def masking(env: dict[str, str], mask: Mask) -> Mask:
+def masking(env: Mapping[str, str], mask: Mask) -> Mask:
     """Return a mask that also hides the values of secret variables of the script's environment."""
     secrets = sorted({value for name, value in env.items() if value and is_sensitive(name)}, key=len)[::-1]
 

@@ -44,7 +44,7 @@ async def run_script(script: Script, *, mask: Mask = str) -> Outcome:
     Raises:
         ScriptNotRun: there is no outcome.
     """
-    mask = masking(dict(script.env), mask)
+    mask = masking(script.env, mask)
     try:
         request = request_of(script)
     except OSError as error:

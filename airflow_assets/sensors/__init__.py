@@ -1,8 +1,9 @@
 """Sensors of the asset catalogue; the contract's short names are the same classes.
 
-========================  ================
-:class:`AssetEventSensor`  ``EventTrigger``
-========================  ================
+=============================  =================
+:class:`AssetEventSensor`      ``EventTrigger``
+:class:`PythonScriptSensor`    ``ScriptTrigger``
+=============================  =================
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_assets.sensors.event import AssetEventSensor
+    from airflow_assets.sensors.script import PythonScriptSensor
 
     EventTrigger = AssetEventSensor
+    ScriptTrigger = PythonScriptSensor
 
-__all__ = ["AssetEventSensor", "EventTrigger"]
+__all__ = ["AssetEventSensor", "EventTrigger", "PythonScriptSensor", "ScriptTrigger"]
 
-_HOMES = {"AssetEventSensor": "airflow_assets.sensors.event"}
-_SHORT = {"EventTrigger": "AssetEventSensor"}
+_HOMES = {
+    "AssetEventSensor": "airflow_assets.sensors.event",
+    "PythonScriptSensor": "airflow_assets.sensors.script",
+}
+_SHORT = {"EventTrigger": "AssetEventSensor", "ScriptTrigger": "PythonScriptSensor"}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow_assets.client.base import CatalogClient
 
 
-class CatalogSensor(BaseSensorOperator):
+class DeferrableSensor(BaseSensorOperator):
     """Base of the sensors: a subclass says how to poke, and which trigger goes on waiting.
 
     ``poke`` returns False or a ``PokeReturnValue`` with the payload; the task returns it. Time-out,
@@ -29,34 +29,13 @@ class CatalogSensor(BaseSensorOperator):
     :param deferrable: poke once and wait in the triggerer, without a worker; default ``[operators]
         default_deferrable``. Otherwise ``mode`` counts: ``poke`` keeps the worker, ``reschedule`` gives it
         back between two pokes.
-    :param conn_id: the Airflow connection; the default one is made and kept by the provider.
-    :param api_url: address of the API server, if it is not to be found by the rules of docs/connection.md.
-    :param tenant: the tenant to act on, default the connection's, else ``main``.
     """
 
     ui_color = "#e4ebfe"
-    template_fields: Sequence[str] = CONNECTION_FIELDS
 
-    def __init__(
-        self,
-        *,
-        deferrable: bool | None = None,
-        conn_id: str = DEFAULT_CONN_ID,
-        api_url: str | None = None,
-        tenant: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, deferrable: bool | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.deferrable = _default_deferrable() if deferrable is None else deferrable
-        self.conn_id = conn_id
-        self.api_url = api_url
-        self.tenant = tenant
-
-    def client(self) -> CatalogClient:
-        """Return the client of the connection arguments."""
-        from airflow_assets.client import get_client
-
-        return get_client(self.conn_id or DEFAULT_CONN_ID, api_url=self.api_url, tenant=self.tenant)
 
     def make_trigger(self, context: Context) -> BaseTrigger | None:
         """Return what goes on waiting after a poke that found nothing.
@@ -84,6 +63,36 @@ class CatalogSensor(BaseSensorOperator):
         """Return what the trigger found."""
         self.log.info("Success criteria met. Exiting.")
         return event
+
+
+class CatalogSensor(DeferrableSensor):
+    """Base of the sensors that ask the catalogue.
+
+    :param conn_id: the Airflow connection; the default one is made and kept by the provider.
+    :param api_url: address of the API server, if it is not to be found by the rules of docs/connection.md.
+    :param tenant: the tenant to act on, default the connection's, else ``main``.
+    """
+
+    template_fields: Sequence[str] = CONNECTION_FIELDS
+
+    def __init__(
+        self,
+        *,
+        conn_id: str = DEFAULT_CONN_ID,
+        api_url: str | None = None,
+        tenant: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.conn_id = conn_id
+        self.api_url = api_url
+        self.tenant = tenant
+
+    def client(self) -> CatalogClient:
+        """Return the client of the connection arguments."""
+        from airflow_assets.client import get_client
+
+        return get_client(self.conn_id or DEFAULT_CONN_ID, api_url=self.api_url, tenant=self.tenant)
 
 
 def _default_deferrable() -> bool:

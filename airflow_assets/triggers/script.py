@@ -41,8 +41,8 @@ class ScriptTrigger(ScheduleTrigger):
         timeout: seconds after which the script is ended; there is no outcome then.
         python: the interpreter, or the folder of a virtual environment, on the triggerer's host.
         network: the container's network, for example ``none``; default ``bridge``.
-        when: a Jinja template over the payload; a firing counts only if it renders to something true. See
-            :class:`~airflow_assets.triggers.EventTrigger`.
+        when: a Jinja template over ``trigger`` (``{{ trigger.vars.rows > 3 }}``); a firing counts only if it
+            renders to something true. See :class:`~airflow_assets.triggers.EventTrigger`.
         stop_after: run states (``success``, ``failed``, ...): once a run of this trigger has reached one, it
             starts no further run.
         allow_concurrent: False (default): no run is started while one of the Dag is active. With ``edge`` the
