@@ -13,12 +13,15 @@ from starlette.responses import Response
 
 from airflow_assets.airflow_bridge import context, namespaces
 from airflow_assets.airflow_bridge.event_waits import EventLook, EventWaiter
+from airflow_assets.airflow_bridge.lease_waits import LeaseLook, LeaseWaiter
 from airflow_assets.airflow_bridge.waiting import Hub, Room
 from airflow_assets.api.arguments import parse_body, parse_query, read_body, tenant_of
 from airflow_assets.api.identities import Identity
 from airflow_assets.api.routes import requires, threads
+from airflow_assets.catalog import lease_waits
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.events import Event
+from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
 from airflow_assets.schemas.operations import OPERATIONS
 from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
@@ -26,6 +29,7 @@ T = TypeVar("T")
 _GONE = 499
 """Nobody reads this answer: its client has gone away."""
 _EVENTS = OPERATIONS["wait_events"]
+_LEASES = OPERATIONS["wait_leases"]
 
 
 class Waits:
@@ -37,10 +41,17 @@ class Waits:
         self.room = Room()
         self.event_look = EventLook(context.get_jobs_engine)
         self.events: Hub[EventWaiter, Event] = Hub(self.event_look, self._pool, self.room)
+        self.leases: Hub[LeaseWaiter, bool] = Hub(LeaseLook(context.get_jobs_engine), self._pool, self.room)
+
+    @property
+    def look_ups(self) -> int:
+        """How many there were since the process began."""
+        return self.events.look_ups
 
     async def close(self) -> None:
         """Answer everybody."""
         await self.events.close()
+        await self.leases.close()
         self._pool.shutdown(wait=False)
 
 
@@ -50,7 +61,33 @@ def wait_routes() -> APIRouter:
     router.add_api_route(
         _EVENTS.path, wait_events, methods=[_EVENTS.method], name=_EVENTS.name, response_model=None
     )
+    router.add_api_route(
+        _LEASES.path, wait_leases, methods=[_LEASES.method], name=_LEASES.name, response_model=None
+    )
     return router
+
+
+async def wait_leases(
+    request: Request,
+    identity: Identity = Depends(requires(_LEASES.action)),  # noqa: ARG001
+) -> Response:
+    """Answer when it may be the caller's turn, or after the time asked for."""
+    parse_query(None, request.query_params)
+    wait = parse_body(LeaseWait, await read_body(request))
+    wait_id = str(wait.wait_id)
+    if not wait.timeout:
+        come = await to_thread.run_sync(_turns, wait_id, limiter=threads())
+        return _answer(LeaseWaitResult(turn=bool(come)))
+    waits: Waits = request.app.state.waits
+    try:
+        turn = await _unless_gone(request, waits.leases.wait(LeaseWaiter(wait_id), wait.timeout))
+    except _ClientGone:
+        return Response(status_code=_GONE)
+    return _answer(LeaseWaitResult(turn=bool(turn)))
+
+
+def _turns(wait_id: str) -> set[str]:
+    return lease_waits.look(context.get_service().engine, [wait_id])
 
 
 async def wait_events(request: Request, identity: Identity = Depends(requires(_EVENTS.action))) -> Response:
@@ -96,7 +133,7 @@ def _prepare(request: Request, identity: Identity, body: bytes) -> Response | tu
     return EventWaiter(caller, wait.filter, cursor, keep_for), wait.timeout
 
 
-def _answer(result: EventWaitResult) -> Response:
+def _answer(result: EventWaitResult | LeaseWaitResult) -> Response:
     return Response(result.model_dump_json(by_alias=True), media_type="application/json")
 
 

@@ -16,6 +16,7 @@ from airflow_assets.catalog import (
     facets,
     firings,
     freshness,
+    lease_waits,
     leases,
     leases_listing,
     lineage,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.base import Page
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
     from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
+    from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -293,6 +295,10 @@ class CatalogService:
     def acquire_leases(self, caller: Caller, body: AcquireLeases) -> LeaseGrant:
         """Lock assets, all or none; see :func:`airflow_assets.catalog.leases.acquire`."""
         return leases.acquire(self.engine, caller, body)
+
+    def wait_leases(self, caller: Caller, body: LeaseWait) -> LeaseWaitResult:  # noqa: ARG002
+        """Wait for one's turn, in the calling thread; the API waits without one."""
+        return lease_waits.wait(self.engine, body)
 
     def release_leases(self, caller: Caller, body: ReleaseLeases) -> ReleaseResult:
         """Give up locks; see :func:`airflow_assets.catalog.leases.release`."""

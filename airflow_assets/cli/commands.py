@@ -10,6 +10,7 @@ from airflow_assets.cli.assets import (
     rename_command,
     update_command,
 )
+from airflow_assets.cli.locks import lock_command, locks_command, unlock_command
 from airflow_assets.cli.log import (
     dependencies_command,
     events_command,
@@ -17,6 +18,7 @@ from airflow_assets.cli.log import (
     lineage_command,
     replay_command,
 )
+from airflow_assets.cli.purge import purge_command
 from airflow_assets.cli.server import doctor_command, rotate_secret_command
 from airflow_assets.cli.transfer import export_command, import_command
 
@@ -32,8 +34,12 @@ __all__ = [
     "import_command",
     "lineage_command",
     "list_command",
+    "lock_command",
+    "locks_command",
+    "purge_command",
     "rename_command",
     "replay_command",
     "rotate_secret_command",
+    "unlock_command",
     "update_command",
 ]

@@ -8,7 +8,7 @@ from airflow.cli.cli_config import ActionCommand, Arg, CLICommand, GroupCommand,
 
 from airflow_assets.cli.exit_codes import TABLE
 
-_GROUP_HELP = "The asset catalogue: assets with metadata, events, lineage"
+_GROUP_HELP = "The asset catalogue: assets with metadata, events, lineage, locks"
 _DESCRIPTION = """Read and change the asset catalogue.
 
 On a host that may use Airflow's database the commands work on it directly, in the name of the user of the
@@ -83,7 +83,7 @@ def get_cli_commands() -> list[CLICommand]:
             help=_GROUP_HELP,
             description=_DESCRIPTION,
             epilog=TABLE,
-            subcommands=(*_asset_commands(), *_log_commands(), *_server_commands()),
+            subcommands=(*_asset_commands(), *_lock_commands(), *_log_commands(), *_server_commands()),
         )
     ]
 
@@ -119,6 +119,33 @@ def _asset_commands() -> tuple[ActionCommand, ...]:
         _command(
             "rename", "Give an asset a new id; the old one still finds it",
             _arg(("old_id",), help="present id"), _arg(("new_id",), help="new id"), OUTPUT,
+        ),
+    )  # fmt: skip
+
+
+def _lock_commands() -> tuple[ActionCommand, ...]:
+    ids = _arg(("asset_ids",), nargs="+", help="ids of assets", metavar="asset_id")
+    return (
+        _command(
+            "lock", "Lock assets: nobody else can write them; all of them or none", ids,
+            _arg(
+                ("--ttl",), default="PT5M", metavar="DURATION",
+                help="free again after this time: PT1S to PT24H, or seconds (default: PT5M)",
+            ),
+            _arg(("--wait",), help="wait while somebody else holds one", action="store_true"),
+            _arg(("--timeout",), help="wait at most so long: PT10M, or seconds", metavar="DURATION"),
+            OUTPUT,
+        ),
+        _command(
+            "unlock", "Release your locks; what is not yours stays as it is", ids,
+            _arg(("--force",), help="also locks of others; needs --reason", action="store_true"),
+            _arg(("--reason",), help="why the holder may be locked out; recorded", metavar="TEXT"),
+        ),
+        _command(
+            "locks", "List the locks that are held now, the longest held first",
+            _arg(("--id",), help="only of this asset", metavar="ID"),
+            _arg(("--forced",), help="instead, locks that were taken by force", action="store_true"),
+            _limit(100), OUTPUT,
         ),
     )  # fmt: skip
 
@@ -173,6 +200,26 @@ def _server_commands() -> tuple[ActionCommand, ...]:
             "import", "Read an export; what is there already stays as it is",
             _arg(("file",), nargs="?", default="-", help="file to read, - for standard input (default)"),
             OUTPUT,
+        ),
+        _command(
+            "purge", "Delete for good what is old: assets, usages, lineage, and events with --events",
+            _arg(
+                ("--end_date",), required=True, metavar="TIME",
+                help="what is as old as this: 2026-03-29T07:00:00Z; or older than a duration: P90D",
+            ),
+            _arg(("--namespace",), help="namespace, with its dotted children", metavar="NAMESPACE"),
+            _arg(("--id",), help="only of this asset; with --no_lineages", metavar="ID"),
+            _arg(
+                ("--type",), action="append", metavar="TYPE",
+                help="whole type; may be repeated; with --no_usages and --no_lineages",
+            ),
+            WHERE,
+            _arg(("--no_assets",), help="leave assets", action="store_true"),
+            _arg(("--no_usages",), help="leave usages", action="store_true"),
+            _arg(("--no_lineages",), help="leave lineage events", action="store_true"),
+            _arg(("--events",), help="also events", action="store_true"),
+            _arg(("--dry_run",), help="only count", action="store_true"),
+            YES, OUTPUT,
         ),
         _command(
             "rotate-secret", "Replace the secret of tasks; the old one is valid for 10 more minutes", YES

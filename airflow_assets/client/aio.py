@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
     from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
+    from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -277,6 +278,10 @@ class AsyncCatalogClient:
         """
         return cast("LeaseGrant", await self._call("acquire_leases", request))
 
+    async def wait_leases(self, wait: LeaseWait) -> LeaseWaitResult:
+        """Wait until it may be one's turn for locks that were refused, up to ``wait.timeout`` seconds."""
+        return cast("LeaseWaitResult", await self._call("wait_leases", wait))
+
     async def release_leases(self, request: ReleaseLeases) -> ReleaseResult:
         """Give up locks; what is free or held by somebody else stays as it is."""
         return cast("ReleaseResult", await self._call("release_leases", request))
@@ -302,6 +307,13 @@ class AsyncCatalogClient:
         return cast(
             "Page[ForcedUnlock]", await self._call("list_forced_unlocks", query or ForcedUnlockQuery())
         )
+
+    async def iter_forced_unlocks(
+        self, query: ForcedUnlockQuery | None = None
+    ) -> AsyncIterator[ForcedUnlock]:
+        """Go through all locks that were taken by force."""
+        async for item in self._walk(self.list_forced_unlocks, query or ForcedUnlockQuery()):
+            yield item
 
     async def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""

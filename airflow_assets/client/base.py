@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.base import Page, Schema
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
     from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
+    from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
     from airflow_assets.schemas.leases import (
         AcquireLeases,
         ForcedUnlock,
@@ -275,6 +276,10 @@ class CatalogClient:
         """
         return cast("LeaseGrant", self._call("acquire_leases", request))
 
+    def wait_leases(self, wait: LeaseWait) -> LeaseWaitResult:
+        """Wait until it may be one's turn for locks that were refused, up to ``wait.timeout`` seconds."""
+        return cast("LeaseWaitResult", self._call("wait_leases", wait))
+
     def release_leases(self, request: ReleaseLeases) -> ReleaseResult:
         """Give up locks; what is free or held by somebody else stays as it is."""
         return cast("ReleaseResult", self._call("release_leases", request))
@@ -297,6 +302,10 @@ class CatalogClient:
     def list_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Page[ForcedUnlock]:
         """Return one page of the locks that were taken by force, newest first."""
         return cast("Page[ForcedUnlock]", self._call("list_forced_unlocks", query or ForcedUnlockQuery()))
+
+    def iter_forced_unlocks(self, query: ForcedUnlockQuery | None = None) -> Iterator[ForcedUnlock]:
+        """Go through all locks that were taken by force."""
+        yield from self._walk(self.list_forced_unlocks, query or ForcedUnlockQuery())
 
     def native_uris(self, names: NativeNames) -> NativeUris:
         """Return the URIs that Airflow's Dags give to names of assets."""

@@ -12,6 +12,7 @@ from airflow_assets.exceptions import AssetCatalogError, AssetLocked, InvalidReq
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from airflow_assets.client.base import CatalogClient
     from airflow_assets.schemas.lease import Lease, LeaseScope
@@ -76,7 +77,17 @@ def request_of(asset_ids: Sequence[str], ttl: Any, scope: Any, **more: Any) -> A
     """
     from airflow_assets.schemas.leases import AcquireLeases
 
-    return AcquireLeases(asset_ids=list(asset_ids), ttl=ttl, scope=lease_scope(scope), **more)
+    return AcquireLeases(asset_ids=list(asset_ids), ttl=lock_ttl(ttl), scope=lease_scope(scope), **more)
+
+
+def lock_ttl(value: Any) -> timedelta:
+    """Return how long a lock lasts; takes seconds also as text, as templates and command lines give them.
+
+    :raises InvalidRequest: it cannot be understood, or is shorter than 1 s or longer than 24 h.
+    """
+    from airflow_assets.schemas.lease import lease_ttl
+
+    return lease_ttl(_number(value))
 
 
 def lease_scope(scope: Any) -> LeaseScope:
@@ -110,7 +121,7 @@ def wait_seconds(timeout: Any) -> float:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        seconds = TypeAdapter(timedelta).validate_python(timeout).total_seconds()
+        seconds = TypeAdapter(timedelta).validate_python(_number(timeout)).total_seconds()
     except ValidationError:
         seconds = -1.0
     if seconds < 0:
@@ -121,3 +132,13 @@ def wait_seconds(timeout: Any) -> float:
             value=str(timeout),
         )
     return seconds
+
+
+def _number(value: Any) -> Any:
+    """The number that a text is, else the value itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value

@@ -1,10 +1,13 @@
 """Operators of the asset catalogue; the contract's short names are the same classes.
 
-=========================  ============
-:class:`SetAssetOperator`     ``Set``
-:class:`ListAssetsOperator`   ``List``
-:class:`DeleteAssetOperator`  ``Delete``
-=========================  ============
+=================================  ===========
+:class:`SetAssetOperator`          ``Set``
+:class:`ListAssetsOperator`        ``List``
+:class:`DeleteAssetOperator`       ``Delete``
+:class:`PurgeAssetsOperator`       ``PurgeAssets``
+:class:`AcquireAssetLockOperator`  ``Acquire``
+:class:`ReleaseAssetLockOperator`  ``Release``
+=================================  ===========
 """
 
 from __future__ import annotations
@@ -15,19 +18,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from airflow_assets.operators.catalog import DeleteAssetOperator, SetAssetOperator
     from airflow_assets.operators.listing import ListAssetsOperator
+    from airflow_assets.operators.locks import AcquireAssetLockOperator, ReleaseAssetLockOperator
+    from airflow_assets.operators.purge import PurgeAssetsOperator
 
     Set = SetAssetOperator
     List = ListAssetsOperator
     Delete = DeleteAssetOperator
+    PurgeAssets = PurgeAssetsOperator
+    Acquire = AcquireAssetLockOperator
+    Release = ReleaseAssetLockOperator
 
-__all__ = ["Delete", "DeleteAssetOperator", "List", "ListAssetsOperator", "Set", "SetAssetOperator"]
+__all__ = [
+    "Acquire",
+    "AcquireAssetLockOperator",
+    "Delete",
+    "DeleteAssetOperator",
+    "List",
+    "ListAssetsOperator",
+    "PurgeAssets",
+    "PurgeAssetsOperator",
+    "Release",
+    "ReleaseAssetLockOperator",
+    "Set",
+    "SetAssetOperator",
+]
 
 _HOMES = {
     "SetAssetOperator": "airflow_assets.operators.catalog",
     "DeleteAssetOperator": "airflow_assets.operators.catalog",
     "ListAssetsOperator": "airflow_assets.operators.listing",
+    "PurgeAssetsOperator": "airflow_assets.operators.purge",
+    "AcquireAssetLockOperator": "airflow_assets.operators.locks",
+    "ReleaseAssetLockOperator": "airflow_assets.operators.locks",
 }
-_SHORT = {"Set": "SetAssetOperator", "List": "ListAssetsOperator", "Delete": "DeleteAssetOperator"}
+_SHORT = {
+    "Set": "SetAssetOperator",
+    "List": "ListAssetsOperator",
+    "Delete": "DeleteAssetOperator",
+    "PurgeAssets": "PurgeAssetsOperator",
+    "Acquire": "AcquireAssetLockOperator",
+    "Release": "ReleaseAssetLockOperator",
+}
 
 
 def __getattr__(name: str) -> Any:

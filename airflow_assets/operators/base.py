@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -10,6 +11,7 @@ from airflow_assets.client.options import DEFAULT_CONN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from airflow_assets.client.base import CatalogClient
 
@@ -56,7 +58,7 @@ def is_constant(value: Any) -> bool:
         return all(is_constant(key) and is_constant(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(is_constant(item) for item in value)
-    return value is None or isinstance(value, (int, float, type))
+    return value is None or isinstance(value, (int, float, timedelta, type))
 
 
 def check_constants(checks: dict[Callable[[Any], Any], Any]) -> None:
@@ -67,3 +69,31 @@ def check_constants(checks: dict[Callable[[Any], Any], Any]) -> None:
     for check, value in checks.items():
         if value is not None and is_constant(value):
             check(value)
+
+
+def token_of(value: Any) -> int | None:
+    """Return a fencing number; accepts the text of one, and nothing, as templates give them.
+
+    :raises InvalidRequest: it is no whole number from 1.
+    """
+    if value in (None, "", "None"):
+        return None
+    number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
+        return number
+    from airflow_assets.exceptions import InvalidRequest
+
+    raise InvalidRequest(
+        f"fencing_token must be a whole number from 1, not {value!r}.",
+        hint="Give what the lock returned: lock.output['fencingToken'].",
+        field="fencing_token",
+        value=repr(value),
+    )
+
+
+def under(asset_id: str, token: Any) -> AbstractContextManager[None]:
+    """Let calls inside the block carry a fencing number, if there is one."""
+    from airflow_assets.client.fencing import fenced
+
+    number = token_of(token)
+    return fenced({} if number is None else {asset_id: number})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_assets.links import AssetLink
-from airflow_assets.operators.base import CONNECTION_FIELDS, CatalogOperator, check_constants
+from airflow_assets.operators.base import CONNECTION_FIELDS, CatalogOperator, check_constants, token_of, under
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -21,7 +21,9 @@ class SetAssetOperator(CatalogOperator):
     :param asset_id: 1 to 1,500 printable characters.
     :param asset_type: any text, compared exactly, such as ``airflow_assets.types.Table``.
     :param metadata: a JSON object of at most 500 keys and 256 KiB.
+    :param fencing_token: the number of the lock under which this is done (docs/locks.md).
     :raises AssetAlreadyExists: the id is taken; a deleted asset of that id is revived instead.
+    :raises AssetLocked: somebody else holds its lock, or the fencing number is out of date.
 
     Constant arguments are checked when the Dag is parsed, templated ones when the task runs.
 
@@ -33,7 +35,7 @@ class SetAssetOperator(CatalogOperator):
 
     template_fields: Sequence[str] = (
         "asset_id", "asset_type", "namespace", "display_name", "asset_description", "metadata",
-        *CONNECTION_FIELDS,
+        "fencing_token", *CONNECTION_FIELDS,
     )  # fmt: skip
     template_fields_renderers: ClassVar[dict[str, str]] = {"metadata": "json", "asset_description": "md"}
     operator_extra_links: Collection[BaseOperatorLink] = (AssetLink(),)
@@ -47,10 +49,12 @@ class SetAssetOperator(CatalogOperator):
         display_name: str | None = None,
         asset_description: str | None = None,
         metadata: dict[str, Any] | None = None,
+        fencing_token: int | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.asset_id = asset_id
+        self.fencing_token = fencing_token
         self.asset_type = asset_type
         self.namespace = namespace
         self.display_name = display_name
@@ -66,6 +70,7 @@ class SetAssetOperator(CatalogOperator):
                 rules.display_name: display_name,
                 rules.description: asset_description,
                 rules.metadata: metadata,
+                token_of: fencing_token,
             }
         )
 
@@ -80,7 +85,9 @@ class SetAssetOperator(CatalogOperator):
             "metadata": self.metadata,
         }
         given = {name: value for name, value in members.items() if value not in (None, "")}
-        asset = self.client().create_asset(AssetInput(id=self.asset_id, type=self.asset_type, **given))
+        wanted = AssetInput(id=self.asset_id, type=self.asset_type, **given)
+        with under(self.asset_id, self.fencing_token):
+            asset = self.client().create_asset(wanted)
         self.log.info("Created the asset %s of type %s.", asset.id, asset.type)
 
 
@@ -90,21 +97,24 @@ class DeleteAssetOperator(CatalogOperator):
     It can still be read with ``include_deleted``.
 
     :param asset_id: the asset's id, or a former one.
+    :param fencing_token: the number of the lock under which this is done (docs/locks.md).
     :raises AssetNotFound: there is no such asset.
-    :raises AssetLocked: somebody else holds it.
+    :raises AssetLocked: somebody else holds it, or the fencing number is out of date.
     """
 
-    template_fields: Sequence[str] = ("asset_id", *CONNECTION_FIELDS)
+    template_fields: Sequence[str] = ("asset_id", "fencing_token", *CONNECTION_FIELDS)
     operator_extra_links: Collection[BaseOperatorLink] = (AssetLink(),)
 
-    def __init__(self, *, asset_id: str, **kwargs: Any) -> None:
+    def __init__(self, *, asset_id: str, fencing_token: int | str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.asset_id = asset_id
+        self.fencing_token = fencing_token
         from airflow_assets.schemas import rules
 
-        check_constants({rules.asset_id: asset_id})
+        check_constants({rules.asset_id: asset_id, token_of: fencing_token})
 
     def execute(self, context: Context) -> None:  # noqa: ARG002
         """Delete the asset."""
-        self.client().delete_asset(self.asset_id)
+        with under(self.asset_id, self.fencing_token):
+            self.client().delete_asset(self.asset_id)
         self.log.info("Deleted the asset %s.", self.asset_id)

@@ -17,6 +17,7 @@ from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.base import Page, Schema
 from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
 from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
+from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
 from airflow_assets.schemas.leases import (
     AcquireLeases,
     ForcedUnlock,
@@ -170,6 +171,9 @@ OPERATIONS: dict[str, Operation] = {
         Operation("move_bookmark", "POST", "/bookmarks/move", Action.UPDATE, Bookmark, body=BookmarkMove),
         Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),
         Operation("acquire_leases", "POST", "/locks/acquire", Action.LOCK, LeaseGrant, body=AcquireLeases),
+        Operation(
+            "wait_leases", "POST", "/locks/wait", Action.LIST, LeaseWaitResult, body=LeaseWait, waits=True
+        ),
         Operation(
             "release_leases", "POST", "/locks/release", Action.UNLOCK, ReleaseResult, body=ReleaseLeases
         ),

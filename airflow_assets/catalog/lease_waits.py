@@ -1,0 +1,38 @@
+"""Waiting, in the calling thread, until it may be one's turn for locks; the API waits without a thread."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from airflow_assets.catalog.engine import retrying, write
+from airflow_assets.catalog.leases_queue import turns
+from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Engine
+
+_LOOK_EVERY = 0.5
+
+
+def wait(engine: Engine, asked: LeaseWait) -> LeaseWaitResult:
+    """Look again and again until it may be the caller's turn or the time has passed."""
+    wait_id, until = str(asked.wait_id), time.monotonic() + asked.timeout
+    while True:
+        turn = bool(look(engine, [wait_id]))
+        left = until - time.monotonic()
+        if turn or left <= 0:
+            return LeaseWaitResult(turn=turn)
+        time.sleep(min(left, _LOOK_EVERY))
+
+
+def look(engine: Engine, wait_ids: Sequence[str]) -> set[str]:
+    """Return those whose turn may have come, and keep the places of all."""
+
+    def attempt() -> set[str]:
+        with write(engine) as conn:
+            return turns(conn, wait_ids)
+
+    return retrying(attempt)
