@@ -84,6 +84,7 @@ class Hub(Generic[Waiter, Found]):
         self._waiting: dict[Waiter, asyncio.Future[Found | None]] = {}
         self._woken = asyncio.Event()
         self._began = float("-inf")
+        self.look_ups = 0
         self._running: asyncio.Task[None] | None = None
 
     async def wait(self, waiter: Waiter, timeout: float) -> Found | None:
@@ -124,6 +125,7 @@ class Hub(Generic[Waiter, Found]):
             while self._waiting:
                 await asyncio.sleep(self._began + self._soonest - loop.time())
                 self._began = loop.time()
+                self.look_ups += 1
                 failures = 0 if await self._look_once() else failures + 1
                 if _server_is_stopping():
                     self._release()

@@ -11,8 +11,11 @@ MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MAX_TYPES = 100
 
 
-def render(types: FacetResult, vitals: Vitals) -> str:
+def render(types: FacetResult, vitals: Vitals, *, waiting: int = 0, look_ups: int = 0) -> str:
     """Return the exposition: families in a fixed order, closed by ``# EOF``.
+
+    :param waiting: requests that wait in this process.
+    :param look_ups: those made for such requests since the process began.
 
     >>> print(render(types, vitals))
     # TYPE airflow_assets_assets gauge
@@ -33,6 +36,9 @@ def render(types: FacetResult, vitals: Vitals) -> str:
                  vitals.pending.items()),
         *_family("job_running", "gauge", "Whether a process holds the lease of a background job.", "job",
                  ((job.name, int(job.alive)) for job in vitals.jobs)),
+        *_family("waiting_requests", "gauge", "Requests that wait in this process.", None, [("", waiting)]),
+        *_family("wait_look_ups", "counter", "Look-ups that this process made for waiting requests.", None,
+                 [("", look_ups)]),
         "# EOF",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

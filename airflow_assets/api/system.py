@@ -17,6 +17,7 @@ from airflow_assets.api import metrics, openapi
 from airflow_assets.api.arguments import parse_query
 from airflow_assets.api.identities import Identity
 from airflow_assets.api.routes import caller_of, requires, threads
+from airflow_assets.api.waiting import Waits
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.operations import Action
 from airflow_assets.schemas.queries import FacetQuery
@@ -82,7 +83,11 @@ def _gauges(request: Request, identity: Identity) -> Response:
     service = context.get_service()
     caller = caller_of(request, identity)
     types = service.facets(caller, FacetQuery(facets=["type"], top=metrics.MAX_TYPES))
-    return Response(metrics.render(types, vitals.vitals(service.engine)), media_type=metrics.MEDIA_TYPE)
+    waits: Waits = request.app.state.waits
+    text = metrics.render(
+        types, vitals.vitals(service.engine), waiting=waits.room.taken, look_ups=waits.look_ups
+    )
+    return Response(text, media_type=metrics.MEDIA_TYPE)
 
 
 def _json(content: Any) -> Response:
