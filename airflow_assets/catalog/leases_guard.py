@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from airflow_assets.catalog.states import AssetState
     from airflow_assets.exceptions import AssetLocked
     from airflow_assets.schemas.actors import Caller
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 class Guard:
     """The locks on the assets that a transaction may write.
 
-    :param states: those assets, with their rows locked.
+    :param states: those assets (``key``, ``id``, ``lock_until``), with their rows locked.
     :param tokens: the caller's fencing numbers by asset key, of existing and of new assets.
     :param clock: the database's, not older than the begin of the statement that locked the rows.
     """
@@ -34,7 +33,7 @@ class Guard:
         self,
         conn: Connection,
         caller: Caller,
-        states: Iterable[AssetState],
+        states: Iterable[Any],
         tokens: Mapping[bytes, tuple[str, int]],
         clock: datetime,
     ) -> None:
@@ -42,7 +41,9 @@ class Guard:
         self._now = clock
         self._refused: dict[bytes, AssetLocked] = {}
         self._own: dict[bytes, Any] = {}
-        ids = {state.key: state.id for state in states if state.lock_until and state.lock_until > clock}
+        ids = {
+            bytes(state.key): state.id for state in states if state.lock_until and state.lock_until > clock
+        }
         if ids or tokens:
             self._look(caller, ids, tokens)
 

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from sqlalchemy import insert, select
 
 from airflow_assets.catalog import tables
+from airflow_assets.catalog.engine import db_now
 from airflow_assets.catalog.filters import is_hidden
+from airflow_assets.catalog.leases_guard import Guard
 from airflow_assets.catalog.lineage import ROLES
 from airflow_assets.catalog.record import record_key
 from airflow_assets.catalog.states import AssetState
@@ -46,6 +48,7 @@ def import_rows(conn: Connection, caller: Caller, body: ImportRequest) -> Import
 
     :raises InvalidRequest: a row cannot be understood, or names an asset that is neither there nor in these
         rows.
+    :raises AssetLocked: a new former id leads to an asset that somebody else has locked.
     :raises NamespaceNotAllowed: an asset belongs to a namespace that is closed to the caller.
     """
     rows: dict[RowKind, Numbered] = {kind: [] for kind in RowKind}
@@ -127,6 +130,7 @@ class _Restore:
         for taken in (tables.asset.c.asset_key, tables.alias.c.alias_key):
             for key in self._present(taken, new):
                 new.pop(key, None)
+        self._check_locks({row["asset_pk"] for row in new.values()})
         self._insert(tables.alias, [new[key] for key in sorted(new)])
         self._pks.update((key, row["asset_pk"]) for key, row in new.items())
         self.imported += len(new)
@@ -229,6 +233,17 @@ class _Restore:
                 namespace=data.namespace,
             )
 
+    def _check_locks(self, pks: set[int]) -> None:
+        """Refuse further ids for assets that somebody else has locked.
+
+        :raises AssetLocked: naming the holder.
+        """
+        for some in _portions(sorted(pks)):
+            rows = self.conn.execute(_LOCKED.where(tables.asset.c.pk.in_(some))).all()
+            guard = Guard(self.conn, self.caller, rows, {}, db_now(self.conn))
+            for row in rows:
+                guard.check(bytes(row.key))
+
     def _find(self, keys: Iterable[bytes]) -> None:
         """Learn the row numbers of assets, by their present and former identities."""
         unknown = sorted(set(keys) - self._pks.keys())
@@ -260,6 +275,13 @@ class _Restore:
     def _insert(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         for some in _portions(rows):
             self.conn.execute(insert(table), some)
+
+
+_LOCKED = (
+    select(tables.asset.c.asset_key.label("key"), tables.asset.c.id, tables.asset.c.lock_until)
+    .order_by(tables.asset.c.asset_key)
+    .with_for_update()
+)
 
 
 def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
