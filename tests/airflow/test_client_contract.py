@@ -7,6 +7,7 @@ import inspect
 import json
 import threading
 import uuid
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,11 +17,13 @@ from airflow_assets.catalog.engine import make_engine
 from airflow_assets.catalog.service import CatalogService
 from airflow_assets.client.aio import AsyncCatalogClient
 from airflow_assets.client.base import CatalogClient
+from airflow_assets.client.fencing import fenced
 from airflow_assets.client.http import AsyncHttpTransport, HttpTransport, close_connections
 from airflow_assets.client.in_process import AsyncInProcessTransport, InProcessTransport
 from airflow_assets.client.options import Options
 from airflow_assets.exceptions import (
     AssetAlreadyExists,
+    AssetLocked,
     AssetNotFound,
     Conflict,
     EventNotFound,
@@ -28,6 +31,13 @@ from airflow_assets.exceptions import (
     InvalidRequest,
 )
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.leases import (
+    AcquireLeases,
+    ForcedUnlockQuery,
+    ForceUnlock,
+    LeaseQuery,
+    ReleaseLeases,
+)
 from airflow_assets.schemas.native import NativeNames
 from airflow_assets.schemas.operations import OPERATIONS
 from airflow_assets.schemas.queries import (
@@ -214,6 +224,33 @@ class TestContract:
         assert client.native_uris(NativeNames(names=[ns])).items == []
         graph = client.dependencies(DependencyQuery(asset_id=ns))
         assert [node.id for node in graph.nodes] == [ns]
+
+    def test_locks_are_taken_kept_and_released(self, client: Any, ns: str) -> None:
+        for name in ("a", "b"):
+            client.create_asset(AssetInput(id=f"{ns}.{name}", type="T", namespace=ns))
+        wanted = AcquireLeases(asset_ids=[f"{ns}.b", f"{ns}.a"], ttl=timedelta(seconds=90))
+        first, second = client.acquire_leases(wanted).leases
+        assert (first.asset_id, second.asset_id, first.ttl) == (f"{ns}.b", f"{ns}.a", timedelta(seconds=90))
+        assert (first.owner_type, first.execution_id, first.fencing_token) == ("USER", None, 1)
+        assert client.get_asset(first.asset_id).lock == first
+        locked = client.query_assets(AssetQuery(namespace=ns, locked=True)).items
+        assert [asset.lock.owner for asset in locked] == [first.owner] * 2
+        assert [
+            one.asset_id for one in client.iter_leases(LeaseQuery(limit=1)) if one.asset_id[: len(ns)] == ns
+        ]
+        assert client.list_leases(LeaseQuery(asset_id=first.asset_id)).items == [first]
+        with fenced({first.asset_id: 0}), pytest.raises(AssetLocked) as refused:
+            client.update_asset(first.asset_id, AssetUpdate(description="late"))
+        assert refused.value.members["current_fencing_token"] == 1
+        with fenced({first.asset_id: 1}):
+            client.update_asset(first.asset_id, AssetUpdate(description="in time"))
+        assert client.get_asset(first.asset_id).lock.locked_until >= first.locked_until
+        released = client.release_leases(ReleaseLeases(asset_ids=[f"{ns}.b", "nowhere"])).released
+        assert released == [f"{ns}.b"]
+        taken = client.force_unlock(ForceUnlock(asset_id=f"{ns}.a", reason="a test")).unlocked
+        assert (taken.lease.fencing_token, taken.reason) == (1, "a test")
+        assert client.list_forced_unlocks(ForcedUnlockQuery(asset_id=f"{ns}.a")).items == [taken]
+        assert client.get_asset(f"{ns}.a").lock is None
 
     def test_an_export_read_again_changes_nothing(self, client: Any, ns: str) -> None:
         client.create_asset(AssetInput(id=ns, type="T", namespace=ns, metadata={"x": [1]}))

@@ -232,6 +232,8 @@ LISTINGS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "list_history": ("GET", "/history", {"params": {"assetId": "counted-0"}}),
     "list_usages": ("GET", "/usages", {"params": {"assetId": "counted-0"}}),
     "list_lineage": ("GET", "/lineage", {"params": {"assetId": "counted-0"}}),
+    "list_leases": ("GET", "/locks", {"params": {"limit": 100}}),
+    "list_forced_unlocks": ("GET", "/locks/forced", {"params": {"assetId": "counted-0"}}),
     "export_rows": ("GET", "/export", {"params": {"limit": 100}}),
 }
 
