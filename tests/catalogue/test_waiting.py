@@ -203,7 +203,7 @@ class TestLookingForAll:
         """Against the plain meaning: each waiter gets the first event after its cursor that matches."""
         monkeypatch.setattr(event_waits, "MAX_RECENT", 20)
         monkeypatch.setattr(event_waits, "PAGE", 7)
-        chance = random.Random(4711)
+        chance = random.Random(4711)  # noqa: S311
         spaces = [None, "x", "x.y", "z"]
         look = EventLook(lambda: engine)
         open_waits: list[EventWaiter] = []

@@ -57,14 +57,18 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(asyncio.wait_for(main(), 60))  # type: ignore[arg-type]
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - a thread brings it about
+        await asyncio.sleep(0.01)
+
+
 def test_five_hundred_waiters_cost_one_look_up_a_second(pool: ThreadPoolExecutor, look: Look) -> None:
     room = Room()
 
     async def main() -> list[Any]:
         hub: Hub[str, str] = Hub(look, pool, room, every=0.4, soonest=0.1)
         waits = [asyncio.create_task(hub.wait(f"w{number}", 2.2)) for number in range(500)]
-        while look.most < 500:
-            await asyncio.sleep(0.01)
+        await until(lambda: look.most == 500)
         look.news = {"w7": "seven", "w8": "eight"}
         assert room.taken == 500
         return await asyncio.gather(*waits)
@@ -81,8 +85,7 @@ def test_a_commit_wakes_it_from_any_thread_and_not_too_often(pool: ThreadPoolExe
     async def main() -> tuple[str | None, float]:
         hub: Hub[str, str] = Hub(look, pool, Room(), every=20, soonest=0.3)
         waiting = asyncio.create_task(hub.wait("w", 30))
-        while not look.calls:
-            await asyncio.sleep(0.01)
+        await until(lambda: bool(look.calls))
         look.news["w"] = "news"
         began = time.monotonic()
         for _ in range(50):
@@ -162,8 +165,7 @@ def test_an_error_is_logged_and_the_waiters_go_on(
     async def main() -> str | None:
         hub: Hub[str, str] = Hub(look, pool, Room(), every=0.05, soonest=0.01)
         waiting = asyncio.create_task(hub.wait("w", 20))
-        while len(look.calls) < 3:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(look.calls) >= 3)
         look.news["w"], look.error = "news", None
         return await waiting
 
@@ -188,8 +190,7 @@ def test_a_server_that_stops_answers_everybody(pool: ThreadPoolExecutor, look: L
     async def main() -> float:
         hub: Hub[str, str] = Hub(look, pool, Room(), every=0.05, soonest=0.01)
         waiting = asyncio.create_task(hub.wait("w", 30))
-        while len(look.calls) < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(look.calls) >= 2)
         assert not waiting.done()
         server.should_exit = True
         began = time.monotonic()
