@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from airflow_assets.airflow_bridge import log_readers, native_uris
+from airflow_assets.airflow_bridge import log_readers, native_uris, watchers
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
 from airflow_assets.airflow_bridge.notes import append_note
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.events import Event, Replay
     from airflow_assets.schemas.lineage import RecordResult, TaskRunRecord
     from airflow_assets.schemas.native import NativeNames, NativeUris
+    from airflow_assets.schemas.polls import CheckReport, CheckResult, PollRef
     from airflow_assets.schemas.purge import LogReader, Purge, PurgeResult
     from airflow_assets.schemas.shipping import LineagePage, LineageRead
 
@@ -96,6 +97,16 @@ class AirflowService(CatalogService):
             self._write(work)
         except (SQLAlchemyError, CatalogUnavailable):  # the record stands; a note is a courtesy
             log.warning("The note of task instance %s could not be written.", ti_id, exc_info=True)
+
+    def next_check(self, caller: Caller, body: PollRef) -> CheckResult:
+        """Tell a trigger when its poll is due."""
+        watchers.check_own(self.engine, caller, body.poll.key)
+        return super().next_check(caller, body)
+
+    def report_check(self, caller: Caller, body: CheckReport) -> CheckResult:
+        """Take a trigger's report of its own poll."""
+        watchers.check_own(self.engine, caller, body.poll.key)
+        return super().report_check(caller, body)
 
     def replay_event(self, caller: Caller, body: Replay) -> ReplayResult:
         """Start another run of an old event for each Dag that follows it, or for the one that is named.

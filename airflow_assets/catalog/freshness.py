@@ -16,16 +16,14 @@ from sqlalchemy import Row, false, select
 from airflow_assets.catalog.engine import db_now
 from airflow_assets.catalog.listing import Listing, Order
 from airflow_assets.catalog.tables import asset
-from airflow_assets.schemas.freshness import (
+from airflow_assets.schemas.expectations import (
     METADATA_KEY,
-    CheckedAsset,
     Expectation,
-    FreshnessCheck,
-    FreshnessReport,
     FreshnessState,
     own_expectation,
     seconds_between,
 )
+from airflow_assets.schemas.freshness import CheckedAsset, FreshnessCheck, FreshnessReport
 from airflow_assets.schemas.matching import conditions_hold
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 from airflow_assets.schemas.polls import Mode

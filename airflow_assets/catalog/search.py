@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, literal, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, literal, select, union_all
 
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.assets import not_found
+from airflow_assets.catalog.engine import utc_now
 from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.leases_listing import locks_of
 from airflow_assets.catalog.listing import Listing, Order
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 SCAN = 5_000
 """How many candidates of a REGEX condition one request looks at."""
 _READ_AHEAD = 200
+_COLUMNS: list[ColumnElement[Any]] = [*asset.c, utc_now().label("now_")]
+"""The database's clock comes with the rows: how fresh an asset is costs no statement."""
 
 
 def search(conn: Connection, caller: Caller, query: AssetQuery) -> Page[Asset]:
@@ -44,7 +47,7 @@ def search(conn: Connection, caller: Caller, query: AssetQuery) -> Page[Asset]:
     listing = Listing(conn, caller, query)
     if listing.regexes:
         return _scanned_page(listing, order, seen, query.limit)
-    rows = conn.execute(listing.page(order, seen, query.limit + 1, list(asset.c))).all()
+    rows = conn.execute(listing.page(order, seen, query.limit + 1, _COLUMNS)).all()
     more = len(rows) > query.limit
     return Page(
         items=_seen(conn, rows[: query.limit]),
@@ -83,7 +86,9 @@ def _scanned_page(listing: Listing, order: Order, seen: tuple[Any, ...] | None, 
     found = scan(listing, order, seen, limit, bound=SCAN)
     pks = [row.pk for row in found.matches]
     by_pk = (
-        {row.pk: row for row in listing.conn.execute(select(asset).where(asset.c.pk.in_(pks)))} if pks else {}
+        {row.pk: row for row in listing.conn.execute(select(*_COLUMNS).where(asset.c.pk.in_(pks)))}
+        if pks
+        else {}
     )
     return Page(
         # A row may be gone by now where the transaction does not hold a snapshot.
@@ -112,9 +117,9 @@ def get(conn: Connection, caller: Caller, asset_id: str, *, include_deleted: boo
 
 
 def _seen(conn: Connection, rows: Sequence[Row[Any]]) -> list[Asset]:
-    """The assets of rows with their locks; one more statement where one may be locked."""
+    """The assets of rows with locks and freshness; one more statement where one may be locked."""
     locks = locks_of(conn, rows)
-    return [AssetState.of(row).to_asset(lock=locks.get(bytes(row.asset_key))) for row in rows]
+    return [AssetState.of(row).to_asset(lock=locks.get(bytes(row.asset_key)), now=row.now_) for row in rows]
 
 
 def find(conn: Connection, caller: Caller, asset_id: str) -> Row[Any] | None:
@@ -123,7 +128,7 @@ def find(conn: Connection, caller: Caller, asset_id: str) -> Row[Any] | None:
     now = select(asset.c.pk, literal(0).label("former")).where(asset.c.asset_key == key)
     before = select(alias.c.asset_pk, literal(1)).where(alias.c.alias_key == key)
     named = union_all(now, before).subquery()
-    rows = select(asset).join(named, named.c.pk == asset.c.pk).where(visible(asset.c.namespace, caller))
+    rows = select(*_COLUMNS).join(named, named.c.pk == asset.c.pk).where(visible(asset.c.namespace, caller))
     return conn.execute(rows.order_by(named.c.former).limit(1)).first()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_assets.catalog.values import id_sort
 from airflow_assets.schemas.assets import Asset
 from airflow_assets.schemas.base import iso
+from airflow_assets.schemas.expectations import Freshness
 from airflow_assets.schemas.rules import json_text
 
 if TYPE_CHECKING:
@@ -97,12 +98,15 @@ class AssetState:
             "updated": iso(self.updated),
         }
 
-    def to_asset(self, aliases: Sequence[str] = (), lock: Lease | None = None) -> Asset:
+    def to_asset(
+        self, aliases: Sequence[str] = (), lock: Lease | None = None, now: datetime | None = None
+    ) -> Asset:
         """Return the asset as callers see it."""
         return Asset.model_construct(
             tenant_id=self.tenant,
             aliases=list(aliases),
             lock=lock,
+            freshness=None if now is None else Freshness.of(self.metadata, self.updated, now),
             **{name: getattr(self, name) for name in _SHARED},
         )
 

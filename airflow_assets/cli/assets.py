@@ -26,6 +26,8 @@ _COLUMNS: Columns = {
     "type": lambda asset: asset.type,
     "namespace": lambda asset: asset.namespace,
     "updated": lambda asset: iso(asset.updated),
+    "freshness": lambda asset: asset.freshness.state.value if asset.freshness else None,
+    "age": lambda asset: round(asset.freshness.age) if asset.freshness else None,
 }
 _DELETED: Columns = {"deleted": lambda asset: asset.deleted}
 

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.expectations import Freshness
 from airflow_assets.schemas.lease import Lease
 from airflow_assets.schemas.masking import mask_metadata
 
@@ -118,6 +119,8 @@ class Asset(Schema):
     deleted: bool
     aliases: list[str] = Field(default_factory=list)
     """Former ids that still resolve (filled by get, empty in lists)."""
+    freshness: Freshness | None = None
+    """Whether it was written as its metadata expects, and how long ago; null in the answers of writes."""
     lock: Lease | None = None
     """Who holds its lock; null while it is free, and in the answers of writes."""
 

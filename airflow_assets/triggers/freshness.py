@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_assets.schemas.freshness import Expectation, FreshnessCheck
+from airflow_assets.schemas.expectations import Expectation
+from airflow_assets.schemas.freshness import FreshnessCheck
 from airflow_assets.schemas.polls import FreshnessPoll, PollKind
 from airflow_assets.schemas.subscription import PolledSubscription
 from airflow_assets.triggers.base import ScheduleTrigger
