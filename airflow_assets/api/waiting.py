@@ -46,7 +46,7 @@ class Waits:
     @property
     def look_ups(self) -> int:
         """How many there were since the process began."""
-        return self.events.look_ups
+        return self.events.look_ups + self.leases.look_ups
 
     async def close(self) -> None:
         """Answer everybody."""

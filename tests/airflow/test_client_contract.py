@@ -31,6 +31,7 @@ from airflow_assets.exceptions import (
     InvalidRequest,
 )
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.events import EventFilter
 from airflow_assets.schemas.leases import (
     AcquireLeases,
     ForcedUnlockQuery,
@@ -52,6 +53,7 @@ from airflow_assets.schemas.queries import (
     UsageQuery,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
+from airflow_assets.schemas.waiting import EventWait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,6 +218,22 @@ class TestContract:
         assert client.list_events(EventQuery(namespace=ns, newest_first=True)).items[0].id == events[1].id
         changes = list(client.iter_history(HistoryQuery(asset_id=ns, limit=1)))
         assert changes[0].diff == {"description": (None, "x")}
+
+    def test_a_wait_ends_with_the_event_and_its_cursor_leads_on(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T", namespace=ns))
+        wait = EventWait(filter=EventFilter(namespace=ns), after=0)
+        first = client.wait_events(wait)
+        assert first.event.event.value == "CREATED"
+        assert first.payload()["id"] == ns
+        on = wait.model_copy(update={"after": first.cursor, "timeout": 20.0})
+        later = threading.Timer(0.5, lambda: client.update_asset(ns, AssetUpdate(description="x")))
+        later.start()
+        second = client.wait_events(on)
+        later.join()
+        assert second.event.changed == ["description"]
+        over = client.wait_events(on.model_copy(update={"after": second.cursor, "timeout": 0.3}))
+        assert over.event is None
+        assert over.cursor >= second.cursor
 
     def test_lineage_of_what_no_task_touched_is_empty(self, client: Any, ns: str) -> None:
         client.create_asset(AssetInput(id=ns, type="T"))
