@@ -45,7 +45,7 @@ _FINAL = (AssetLocked, NotFound, NotPermitted)
 def asset_lock(
     asset_id: str | Sequence[str],
     *,
-    ttl: str | timedelta = "PT5M",
+    ttl: str | timedelta | float = "PT5M",
     scope: str = "task",
     wait: bool = False,
     timeout: str | timedelta | float | None = None,
@@ -61,7 +61,7 @@ def asset_lock(
     Args:
         asset_id: the asset, or several: all of them are locked, or none.
         ttl: after how long without a renewal the lock is free: 1 second to 24 hours, as an ISO 8601
-            duration or a timedelta. It should outlast a restart of the API server.
+            duration, a timedelta or seconds. It should outlast a restart of the API server.
         scope: ``task`` (default): the task instance with its map index holds it; ``run``: the whole Dag
             run, and leaving the block releases it for the whole run. Outside of a task the user holds it.
         wait: wait, in the order of arrival, while somebody else holds it. The block waits in its worker's
@@ -91,7 +91,7 @@ class AssetLock:
     def __init__(
         self,
         asset_id: str | Sequence[str],
-        ttl: str | timedelta,
+        ttl: str | timedelta | float,
         scope: str,
         patience: float,
         connection: tuple[str, str | None, str | None],

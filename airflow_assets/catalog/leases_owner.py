@@ -91,11 +91,15 @@ class Owner:
 def keys_of(source: Source) -> frozenset[bytes]:
     """Return the keys of all owners as whom a write of this source counts.
 
-    A task writes as its run and as itself.
+    A task writes as its run, as itself, and as the user as whom it has logged in (``task_auth = user``).
     """
     if source.dag_id is not None and source.run_id is not None:
-        run = _run_key(source)
-        return frozenset({run, _task_key(source)} if source.task_id is not None else {run})
+        keys = {_run_key(source)}
+        if source.task_id is not None:
+            keys.add(_task_key(source))
+        if source.user is not None and source.kind is SourceKind.TASK:
+            keys.add(_key(OwnerType.USER, source.user))
+        return frozenset(keys)
     name = _person(source)
     return frozenset() if name is None else frozenset({_key(OwnerType.USER, name)})
 
