@@ -57,7 +57,7 @@ class Retention:
         if retention is None:
             return None
         with read(self._engine) as conn:
-            end = retention.before(db_now(conn), "UTC")
+            end = retention.before(db_now(conn))
         return Purge(
             end_date=end,
             purge_assets=False,

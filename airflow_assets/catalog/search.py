@@ -138,11 +138,20 @@ def numbers_of(conn: Connection, caller: Caller, asset_id: str) -> list[int]:
     Empty when there never was one, or when it is hidden.
     """
     key = identity(caller.tenant, asset_id)
-    gone = select(purged_asset.c.asset_pk).where(
+    here = visible(asset.c.namespace, caller)
+    now = select(asset.c.pk, literal(0).label("rank")).where(asset.c.asset_key == key, here)
+    before = (
+        select(alias.c.asset_pk, literal(1))
+        .join(asset, asset.c.pk == alias.c.asset_pk)
+        .where(alias.c.alias_key == key, here)
+    )
+    gone = select(purged_asset.c.asset_pk, literal(2)).where(
         purged_asset.c.asset_key == key, visible(purged_asset.c.namespace, caller)
     )
-    row = find(conn, caller, asset_id)
-    return sorted({*conn.scalars(gone), *(() if row is None else (row.pk,))})
+    found = [(row.rank, row.pk) for row in conn.execute(union_all(now, before, gone))]
+    return sorted(
+        {*[pk for rank, pk in sorted(found) if rank < 2][:1], *[pk for rank, pk in found if rank == 2]}
+    )
 
 
 def former_ids(conn: Connection, asset_pk: int) -> list[str]:

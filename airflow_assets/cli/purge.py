@@ -62,7 +62,7 @@ def _end(text: str) -> Any:
     """A time, or a duration before now."""
     if not text.startswith("P"):
         return text
-    return Duration.parse(text).before(datetime.now(timezone.utc), "UTC")
+    return Duration.parse(text).before(datetime.now(timezone.utc))
 
 
 def _question(purge: Purge, expected: PurgeResult | None) -> str:
@@ -85,7 +85,7 @@ def _run(client: CatalogClient, purge: Purge, total: int | None) -> PurgeResult:
 @contextmanager
 def _bar(verb: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal; elsewhere a line would be noise."""
-    if not sys.stderr.isatty():
+    if not _is_terminal():
         yield lambda _: None
         return
     from rich.console import Console
@@ -95,6 +95,10 @@ def _bar(verb: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(verb, total=total)
         yield lambda count: progress.update(task, completed=count)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()
 
 
 def _show(done: PurgeResult, output: str) -> None:

@@ -83,6 +83,15 @@ class Duration:
 
         return pendulum.date(day.year, day.month, day.day).subtract(months=self.months, days=self.days)
 
+    def before(self, end: datetime) -> datetime:
+        """Return when it began that ends then, with days of UTC.
+
+        >>> Duration.parse("P3M").before(datetime(2026, 5, 31, 12, tzinfo=timezone.utc))
+        datetime.datetime(2026, 2, 28, 12, 0, tzinfo=datetime.timezone.utc)
+        """
+        end = end.astimezone(timezone.utc) - self.exact
+        return datetime.combine(self.days_before(end.date()), end.timetz())
+
     def __str__(self) -> str:
         date = (f"{self.months}M" if self.months else "") + (f"{self.days}D" if self.days else "")
         return f"P{date}{_exact_text(self.exact)}"

@@ -37,7 +37,7 @@ def test_no_file_is_left_over() -> None:
 
 
 def test_the_commands_of_the_issue_are_there() -> None:
-    wanted = "list get create update delete rename events replay lineage dependencies history export import rotate-secret doctor lock unlock locks"
+    wanted = "list get create update delete rename events replay lineage dependencies history export import rotate-secret doctor lock unlock locks purge"
     assert sorted(COMMANDS) == sorted(wanted.split())
 
 

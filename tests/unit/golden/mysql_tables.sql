@@ -75,6 +75,21 @@ CREATE INDEX ix_airflow_assets_event_created ON airflow_assets_event (created);
 
 CREATE INDEX ix_airflow_assets_event_of_asset ON airflow_assets_event (asset_pk, seq);
 
+CREATE TABLE airflow_assets_firing (
+	seq BIGINT NOT NULL,
+	firing_id VARCHAR(36) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	kind VARCHAR(20) NOT NULL,
+	poll_key VARCHAR(64) NOT NULL,
+	created DATETIME(6) NOT NULL,
+	repeats BOOL NOT NULL,
+	payload MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	CONSTRAINT pk_airflow_assets_firing PRIMARY KEY (seq),
+	CONSTRAINT uq_airflow_assets_firing_firing_id UNIQUE (firing_id)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_firing_created ON airflow_assets_firing (created);
+
 CREATE TABLE airflow_assets_followed (
 	airflow_event_id BIGINT NOT NULL,
 	created DATETIME(6) NOT NULL,
@@ -150,6 +165,22 @@ CREATE INDEX ix_airflow_assets_lineage_created ON airflow_assets_lineage (create
 CREATE INDEX ix_airflow_assets_lineage_run ON airflow_assets_lineage (dag_id, run_id, seq);
 
 CREATE UNIQUE INDEX uq_airflow_assets_lineage_record ON airflow_assets_lineage (record_key, bundle);
+
+CREATE TABLE airflow_assets_poll (
+	poll_key VARCHAR(64) NOT NULL,
+	kind VARCHAR(20) NOT NULL,
+	definition MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	state MEDIUMTEXT COLLATE utf8mb4_bin,
+	number BIGINT NOT NULL,
+	due DATETIME(6) NOT NULL,
+	checked DATETIME(6) NOT NULL,
+	fired DATETIME(6),
+	last_firing VARCHAR(36),
+	error MEDIUMTEXT COLLATE utf8mb4_bin,
+	CONSTRAINT pk_airflow_assets_poll PRIMARY KEY (poll_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_poll_checked ON airflow_assets_poll (checked);
 
 CREATE TABLE airflow_assets_purged_asset (
 	asset_pk BIGINT NOT NULL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -18,11 +19,19 @@ from airflow_assets.exceptions import (
     InvalidQuery,
     InvalidRequest,
 )
-from airflow_assets.operators import DeleteAssetOperator, ListAssetsOperator, SetAssetOperator
+from airflow_assets.operators import (
+    DeleteAssetOperator,
+    ListAssetsOperator,
+    PurgeAssetsOperator,
+    SetAssetOperator,
+)
 from airflow_assets.schemas.assets import AssetInput
 from airflow_assets.schemas.queries import MAX_PAGE
 
-OPERATORS = (SetAssetOperator, ListAssetsOperator, DeleteAssetOperator)
+OPERATORS = (SetAssetOperator, ListAssetsOperator, DeleteAssetOperator, PurgeAssetsOperator)
+NOW = datetime.now(timezone.utc)
+RENAMED = {"end_date": "purge_end_date", "dry_run": "purge_dry_run"}
+"""Arguments whose names every operator has already, with another meaning."""
 NOT_TEMPLATED: dict[str, str] = {}
 """Arguments that are no template field, with the reason."""
 
@@ -50,11 +59,12 @@ def test_every_argument_is_a_template_field(kind) -> None:
         for name, parameter in inspect.signature(cls.__init__).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    assert own - set(NOT_TEMPLATED) == set(kind.template_fields)
+    fields = {RENAMED.get(name, name) for name in own - set(NOT_TEMPLATED)}
+    assert fields == set(kind.template_fields)
 
 
 def test_the_short_names_are_the_same_classes() -> None:
-    assert (operators.Set, operators.List, operators.Delete) == OPERATORS
+    assert (operators.Set, operators.List, operators.Delete, operators.PurgeAssets) == OPERATORS
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         operators.Nothing  # noqa: B018
 
@@ -266,7 +276,7 @@ def test_a_login_is_no_argument_of_an_operator() -> None:
     """It would be stored in clear text in the serialized Dag; a connection holds it."""
     for kind in OPERATORS:
         with pytest.raises(TypeError, match="token"):
-            kind(task_id="t", asset_id="a", asset_type="T", token="x")
+            kind(task_id="t", asset_id="a", asset_type="T", end_date=NOW, token="x")
 
 
 def test_invalid_request_is_what_every_check_raises() -> None:
