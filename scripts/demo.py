@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 API = "/airflow_assets/api/v1"
-DAGS = ("demo_load_weather", "demo_weather_report", "demo_burst", "demo_failing", "demo_catalogue")
+DAGS = (
+    "demo_load_weather",
+    "demo_weather_report",
+    "demo_burst",
+    "demo_failing",
+    "demo_catalogue",
+    "demo_locks",
+)
 BURST = 100
 
 
@@ -37,6 +44,11 @@ class Demo:
         run_id: str = self.airflow.trigger_dag(dag_id)["dag_run_id"]
         self.airflow.wait_for_run(dag_id, run_id, state, timeout=120)
         return run_id
+
+    def task_states(self, dag_id: str, run_ids: list[str], task_id: str) -> list[str | None]:
+        """Return the state of a task in each of the runs."""
+        instances = [ti for run_id in run_ids for ti in self.airflow.task_instances(dag_id, run_id)]
+        return [ti["state"] for ti in instances if ti["task_id"] == task_id]
 
     def get(self, path: str, **query: Any) -> Any:
         """Ask the catalogue's API."""
@@ -114,7 +126,10 @@ def fail(demo: Demo) -> str:
     run_id = demo.run("demo_failing", "failed")
     lineage = demo.get("/lineage", dagId="demo_failing", runId=run_id)["items"]
     expect(len(lineage) == 1 and lineage[0]["state"] == "failed", f"one lineage event, failed: {lineage}")
-    expect(demo.get("/assets/weather.daily") == before, "the failed task should not touch weather.daily")
+    after = demo.get("/assets/weather.daily")
+    for asset in (before, after):
+        del asset["freshness"]  # it grows older all the time
+    expect(after == before, "the failed task should not touch weather.daily")
     return "the task failed: its lineage is there, weather.daily is as it was"
 
 
@@ -125,6 +140,39 @@ def operate(demo: Demo) -> str:
     gone = demo.get("/assets/demo.customers", includeDeleted=True)
     expect(gone["deleted"], f"demo.customers should be deleted: {gone}")
     return "Set, List, Delete and assets() in a template"
+
+
+def contend(demo: Demo) -> str:
+    dag_id, airflow = "demo_locks", demo.airflow
+    airflow.api("POST", f"{API}/assets", json={"id": "demo.ledger", "type": "airflow_assets.types.Table"})
+    airflow.api("POST", f"{API}/locks/acquire", json={"assetIds": ["demo.ledger"]})
+    runs = [airflow.trigger_dag(dag_id)["dag_run_id"] for _ in range(2)]
+    airflow.wait_until(lambda: demo.task_states(dag_id, runs, "acquire") == ["deferred"] * 2, 90)
+    airflow.api("POST", f"{API}/locks/release", json={"assetIds": ["demo.ledger"]})
+    for run_id in runs:
+        airflow.wait_for_run(dag_id, run_id, timeout=120)
+    tenures = sorted(
+        (airflow.xcom(dag_id, run_id, "rebuild") for run_id in runs), key=lambda one: one["token"]
+    )
+    expect(tenures[0]["ended"] <= tenures[1]["begun"], f"one after the other, not {tenures}")
+    expect(demo.get("/assets/demo.ledger")["lock"] is None, "demo.ledger should be free again")
+    numbers = " and ".join(str(one["token"]) for one in tenures)
+    return f"both waited without a worker slot, then worked one after the other, under the numbers {numbers}"
+
+
+def overdue(demo: Demo) -> str:
+    dag_id, airflow = "demo_freshness", demo.airflow
+    reading = {"id": "demo.sensor_readings", "type": "airflow_assets.types.Table"}
+    airflow.unpause(dag_id)
+    airflow.api("POST", f"{API}/upsert", json=reading)
+    first = demo.ended_runs(dag_id, 1, timeout=90)[0]
+    airflow.api("POST", f"{API}/upsert", json=reading)
+    runs = demo.ended_runs(dag_id, 2, timeout=60)[:2]
+    airflow.pause(dag_id)
+    told = [airflow.xcom(dag_id, run["dag_run_id"], "tell") for run in (first, runs[1])]
+    wanted = [[["demo.sensor_readings", state]] for state in ("STALE", "RECOVERED")]
+    expect(told == wanted, f"one run each way: {told}")
+    return "1 run when demo.sensor_readings had not been written for 20 s, 1 when it was again"
 
 
 def trace(demo: Demo) -> str:
@@ -144,6 +192,32 @@ def shell(demo: Demo) -> str:
     return "airflow assets-catalog list, doctor: no problem found"
 
 
+def script(demo: Demo) -> str:
+    delivery = demo.airflow.home / "delivery.txt"
+    looked = delivery.with_suffix(".looked")
+
+    def checked(count: int = 2) -> None:
+        # Of two looks the second has begun after this was called.
+        for _ in range(count):
+            looked.unlink(missing_ok=True)
+            demo.airflow.wait_until(looked.exists, 60, "demo_script to look")
+
+    demo.airflow.unpause("demo_script")
+    checked()
+    expect(not demo.airflow.runs("demo_script"), "nothing is delivered yet")
+    delivery.write_text("delivered")
+    [run] = demo.ended_runs("demo_script", 1, timeout=60)
+    found = demo.airflow.xcom("demo_script", run["dag_run_id"], "fetch")
+    wanted = {"exitCode": 0, "condition": "state=delivered", "vars": {"state": "delivered"}}
+    expect(found == wanted, f"the run should be told {wanted}: {found}")
+    demo.airflow.kill("triggerer")
+    demo.airflow.restart("triggerer")
+    checked(3)
+    expect(len(demo.airflow.runs("demo_script")) == 1, "a restart of the triggerer is no transition")
+    demo.airflow.pause("demo_script")
+    return "1 transition, 1 run with its variables; none more after kill -9 of the triggerer"
+
+
 STEPS: tuple[tuple[str, Callable[[Demo], str]], ...] = (
     ("the Dags are there", parse),
     ("a producer loads real data and describes it", load),
@@ -151,8 +225,11 @@ STEPS: tuple[tuple[str, Callable[[Demo], str]], ...] = (
     ("a burst of events", burst),
     ("a task fails", fail),
     ("the operators", operate),
+    ("two runs want one lock", contend),
+    ("a table goes stale and recovers", overdue),
     ("lineage", trace),
     ("the command line", shell),
+    ("a script starts a Dag", script),
 )
 
 
@@ -179,9 +256,12 @@ def main() -> int:
     arguments = options.parse_args()
     home = arguments.home.resolve()
     shutil.rmtree(home, ignore_errors=True)
-    duckdb = {"AIRFLOW_ASSETS_DEMO_DUCKDB": str(home / "weather.duckdb")}
+    places = {
+        "AIRFLOW_ASSETS_DEMO_DUCKDB": str(home / "weather.duckdb"),
+        "AIRFLOW_ASSETS_DEMO_DELIVERY": str(home),
+    }
     print("starting Airflow ...", flush=True)
-    with AirflowProcess(home=home, dags=ROOT / "dags_examples", env=duckdb) as airflow:
+    with AirflowProcess(home=home, dags=ROOT / "dags_examples", env=places) as airflow:
         shown = play(Demo(airflow))
         if arguments.serve:
             print(f"Airflow serves {airflow.base_url} (user admin, password admin) until Ctrl-C", flush=True)

@@ -115,10 +115,7 @@ class ScriptTrigger(ScheduleTrigger):
     def _watch(self) -> BaseEventTrigger:
         from airflow_assets.triggers.script_poll import ScriptWatch
 
-        return ScriptWatch(
-            self.poll().model_dump(mode="json", by_alias=True, exclude_defaults=True),
-            self.definition().to_json(),
-        )
+        return ScriptWatch(self.poll().to_json(), self.definition().to_json())
 
 
 def _title(definition: Definition) -> str:

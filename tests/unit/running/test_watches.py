@@ -1,0 +1,148 @@
+"""Script triggers as triggerers run them, with real scripts and the real catalogue on SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import select
+
+from airflow_assets.catalog import tables
+from airflow_assets.triggers import ScriptTrigger
+from airflow_assets.triggers.script_poll import ScriptWatch
+from tests.support.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from airflow_assets.catalog.service import CatalogService
+
+LOOK = """
+import sys
+from pathlib import Path
+folder = Path(FOLDER)
+state = (folder / "state").read_text()
+with (folder / "ticks").open("a") as ticks: ticks.write(".")
+if state == "hang": import time; time.sleep(60)
+print('::{"outputs": {"state": "%s"}}::' % state)
+"""
+
+
+class Scene:
+    """Several triggerers that run the same trigger."""
+
+    def __init__(self, catalog: CatalogService, folder: Path) -> None:
+        self.engine = catalog.engine
+        self.folder = folder
+        self.set("off")
+
+    def trigger(self, **arguments: Any) -> ScriptTrigger:
+        script = LOOK.replace("FOLDER", repr(str(self.folder)))
+        return ScriptTrigger(
+            script, **{"exit_condition": "state=on", "interval": "PT1S", "timeout": 1, **arguments}
+        )
+
+    def rebuilt(self, trigger: ScriptTrigger) -> ScriptWatch:
+        """A new object from what Airflow keeps, as every triggerer makes it."""
+        [watcher] = trigger.as_schedule().watchers
+        return ScriptWatch(**json.loads(json.dumps(watcher.trigger.serialize()[1])))
+
+    def set(self, state: str) -> None:
+        (self.folder / "state.part").write_text(state)
+        (self.folder / "state.part").replace(self.folder / "state")
+
+    def firings(self) -> list[dict[str, Any]]:
+        with self.engine.connect() as conn:
+            return [json.loads(text) for text in conn.scalars(select(tables.firing.c.payload))]
+
+    def poll(self) -> Any:
+        with self.engine.connect() as conn:
+            return conn.execute(select(tables.poll)).one_or_none()
+
+    async def checks(self, count: int = 2) -> None:
+        """Wait until so many further checks count."""
+        begun = self.poll().number if self.poll() else 0
+        await self.until(lambda: self.poll() and self.poll().number >= begun + count, f"{count} checks")
+
+    async def until(self, condition: Callable[[], object], what: str) -> None:
+        await asyncio.to_thread(wait_until, condition, 60, what, 0.05)
+
+
+@pytest.fixture
+def scene(catalog: CatalogService, tmp_path: Path) -> Iterator[Scene]:
+    return Scene(catalog, tmp_path)
+
+
+async def stop(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def run(watch: ScriptWatch) -> None:
+    async for _ in watch.run():
+        pytest.fail("a polled trigger never yields")
+
+
+def test_two_triggerers_fire_once_and_a_rebuilt_trigger_remembers(scene: Scene) -> None:
+    async def play() -> None:
+        trigger = scene.trigger()
+        tasks = [asyncio.create_task(run(scene.rebuilt(trigger))) for _ in range(2)]
+        await scene.checks()
+        assert scene.firings() == []
+        scene.set("on")
+        await scene.until(scene.firings, "the firing")
+        await scene.checks(3)
+        assert len(scene.firings()) == 1
+        await stop(tasks)
+        tasks = [asyncio.create_task(run(scene.rebuilt(trigger)))]
+        await scene.checks(3)
+        assert len(scene.firings()) == 1, "a rebuilt trigger knows that it matched before"
+        scene.set("hang")
+        await scene.until(lambda: scene.poll().error, "a check without outcome")
+        assert "not done after 1 s" in scene.poll().error
+        scene.set("on")
+        await scene.until(lambda: scene.poll().error is None, "a check with outcome")
+        await scene.checks()
+        assert len(scene.firings()) == 1, "no outcome leaves the memory"
+        scene.set("off")
+        await scene.checks()
+        scene.set("on")
+        await scene.until(lambda: len(scene.firings()) == 2, "the second firing")
+        await stop(tasks)
+
+    asyncio.run(play())
+    first, second = scene.firings()
+    assert first["vars"] == second["vars"] == {"state": "on"}
+    assert (first["condition"], first["exitCode"]) == ("state=on", 0)
+    assert first["timestamp"] < second["timestamp"]
+
+
+def test_without_edge_each_check_that_matches_fires(scene: Scene) -> None:
+    async def play() -> None:
+        scene.set("on")
+        task = asyncio.create_task(run(scene.rebuilt(scene.trigger(edge=False))))
+        await scene.until(lambda: len(scene.firings()) >= 3, "three firings")
+        await stop([task])
+
+    asyncio.run(play())
+    assert len(scene.firings()) == scene.poll().number
+
+
+def test_a_missing_engine_is_told_and_remembered_nowhere(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(scene.folder))
+
+    async def play() -> None:
+        task = asyncio.create_task(run(scene.rebuilt(scene.trigger(image="python:3.13-slim"))))
+        await scene.checks()
+        await stop([task])
+
+    asyncio.run(play())
+    assert "'docker', which is not on the PATH" in scene.poll().error
+    assert scene.poll().state is None
+    assert scene.firings() == []
