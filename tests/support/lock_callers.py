@@ -15,6 +15,7 @@ from airflow_assets.schemas.leases import AcquireLeases, Lease, ReleaseLeases
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
 
@@ -50,6 +51,13 @@ class Locks:
         """Acquire and return the lock of the first asset."""
         wanted = AcquireLeases(asset_ids=list(ids), ttl=timedelta(seconds=ttl), wait_id=wait_id, **more)
         return self.service.acquire_leases(caller, wanted).leases[0]
+
+    def acquire_all(
+        self, caller: Caller, ids: Sequence[str], wait_id: UUID | None, ttl: float
+    ) -> list[Lease]:
+        """Acquire several and return all locks."""
+        wanted = AcquireLeases(asset_ids=list(ids), ttl=timedelta(seconds=ttl), wait_id=wait_id)
+        return self.service.acquire_leases(caller, wanted).leases
 
     def release(self, caller: Caller, *ids: str, wait_id: UUID | None = None) -> list[str]:
         """Release and return what was released."""
