@@ -1,13 +1,16 @@
 """The options of section ``[airflow_assets]``: one typed function each, one table that documents them.
 
 The provider info is made from :data:`OPTIONS`, so Airflow's own configuration reference lists exactly these.
-Nothing is read at import; every function reads the configuration when it is called.
+Nothing is read at import. An option of the environment may change while the process runs, one of
+``airflow.cfg`` is read once, as Airflow does.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -260,6 +263,12 @@ def namespaces() -> dict[str, Any]:
 
 
 def _text(name: str) -> str:
+    # Airflow reads its file once in the life of a process, and takes as long for a look-up as we for a token.
+    return _looked_up(name, os.environ.get(f"AIRFLOW__{SECTION.upper()}__{name.upper()}"))
+
+
+@lru_cache(maxsize=256)
+def _looked_up(name: str, _variable: str | None) -> str:
     from airflow.configuration import conf
 
     return str(conf.get(SECTION, name, fallback=OPTIONS[name].default)).strip()

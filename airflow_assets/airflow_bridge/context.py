@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from airflow_assets.airflow_bridge.service import AirflowService
     from airflow_assets.catalog.leases_owner import Run
 
+REQUESTS = 10
+"""Requests that the API server serves at once. The pool keeps a connection for each: a new one for a request
+would cost more than the request, and what is planned once a connection would be planned again."""
 _BLOCKED = "airflow-db-not-allowed"
 _CONN_VARIABLES = ("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "AIRFLOW__CORE__SQL_ALCHEMY_CONN")
 
@@ -77,7 +80,8 @@ def get_service() -> AirflowService:
         if _process.service is None:
             from airflow_assets.airflow_bridge.service import AirflowService
 
-            _process.service = AirflowService(make_airflow_engine(url), on_commit=announce_commit)
+            engine = make_airflow_engine(url, pool_size=REQUESTS)
+            _process.service = AirflowService(engine, on_commit=announce_commit)
         return _process.service
 
 

@@ -20,8 +20,8 @@ from airflow_assets.exceptions import CatalogUnavailable, Conflict
 from airflow_assets.schemas.credentials import CONN_ID, CONN_TYPE, ManagedSecret
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
     from sqlalchemy import Connection as DatabaseConnection
-    from sqlalchemy import Engine
 
 log = logging.getLogger(__name__)
 _CACHE_SECONDS = 30.0
@@ -35,14 +35,14 @@ class _Cache:
         self.clear()
 
     def clear(self) -> None:
-        self.read_at = 0.0
-        self.url = ""
-        self.secret: ManagedSecret | None = None
+        self.put(None, None)
 
-    def serves(self, url: str) -> bool:
-        return (
-            self.secret is not None and self.url == url and time.monotonic() - self.read_at < _CACHE_SECONDS
-        )
+    def put(self, url: URL | None, secret: ManagedSecret | None) -> None:
+        self._known = (time.monotonic(), url, secret)  # one assignment: get() takes no lock
+
+    def get(self, url: URL) -> ManagedSecret | None:
+        read_at, known, secret = self._known
+        return secret if known == url and time.monotonic() - read_at < _CACHE_SECONDS else None
 
 
 _cache = _Cache()
@@ -111,16 +111,21 @@ def resolve_secret(engine: Engine | None = None, *, fresh: bool = False) -> Mana
     """
     chosen = engine if engine is not None else get_service().engine
     with _cache.lock:
-        if fresh or not _cache.serves(str(chosen.url)):
-            _cache.secret = _resolve(chosen)
-            _cache.read_at, _cache.url = time.monotonic(), str(chosen.url)
-        return _cache.secret
+        known = None if fresh else _cache.get(chosen.url)
+        if known is None:
+            known = _resolve(chosen)
+            _cache.put(chosen.url, known)
+        return known
 
 
 def resolve_secrets(*, fresh: bool = False) -> list[bytes]:
     """Return the keys that verify a token now: the current one, and after a rotation the one before."""
-    secret = resolve_secret(fresh=fresh)
-    return [key.encode() for key in secret.accepted()] if secret else []
+    return _keys(resolve_secret(fresh=fresh))
+
+
+def remembered_secrets() -> list[bytes]:
+    """Return :func:`resolve_secrets` as far as it is remembered: asks nobody and waits for nobody."""
+    return _keys(_cache.get(get_service().engine.url))
 
 
 def forget_secret() -> None:
@@ -180,6 +185,10 @@ def _ask(backend: Any) -> Any:
     except Exception:
         log.debug("The secrets backend %s failed for %s.", type(backend).__name__, CONN_ID, exc_info=True)
         return None
+
+
+def _keys(secret: ManagedSecret | None) -> list[bytes]:
+    return [key.encode() for key in secret.accepted()] if secret else []
 
 
 def _row(conn: DatabaseConnection) -> Any:

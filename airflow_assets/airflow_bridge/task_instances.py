@@ -5,15 +5,13 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any, cast
 
-from sqlalchemy import and_, null, select
+from sqlalchemy import Select, and_, bindparam, null, select
 
 from airflow_assets.airflow_bridge.context import get_service, orm
 from airflow_assets.catalog.engine import read
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
 
 
 @dataclass(frozen=True)
@@ -36,14 +34,12 @@ def find_try(ti_id: str) -> TaskTry | None:
     key = _uuid(ti_id)
     if key is None:
         return None
-    from airflow.models.taskinstance import TaskInstance
-    from airflow.models.taskinstancehistory import TaskInstanceHistory
-
-    with read(get_service().engine) as conn, orm(conn) as session:
-        row = _row(session, TaskInstance, TaskInstance.id, key)
-        if row is None:
-            row = _row(session, TaskInstanceHistory, TaskInstanceHistory.task_instance_id, key)
-    return None if row is None else _try_of(str(key), row)
+    with read(get_service().engine) as conn:
+        for rows in _tries():
+            row = conn.execute(rows, {"key": key}).first()
+            if row is not None:
+                return _try_of(str(key), row)
+    return None
 
 
 def dag_of_trigger(trigger_id: str) -> str | None:
@@ -59,24 +55,31 @@ def dag_of_trigger(trigger_id: str) -> str | None:
     return dag_id
 
 
-def _row(session: Session, model: Any, id_column: Any, key: uuid.UUID) -> Any:
+@lru_cache(maxsize=1)
+def _tries() -> tuple[Select[Any], Select[Any]]:
+    """Return the statements for a present and an earlier try; every request of a task needs them."""
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.models.taskinstancehistory import TaskInstanceHistory
+
+    return _rows(TaskInstance, "id"), _rows(TaskInstanceHistory, "task_instance_id")
+
+
+def _rows(model: Any, id_name: str) -> Select[Any]:
+    """Select from the tables, without the ORM: it would cost three times as much."""
     from airflow.models.dagrun import DagRun
 
-    cleared = getattr(DagRun, "clear_number", None)  # Airflow 3.2 may not have it
-    return session.execute(
-        select(
-            model.dag_id,
-            model.run_id,
-            model.task_id,
-            model.map_index,
-            model.try_number,
-            model.state,
-            model.end_date,
-            (null() if cleared is None else cleared).label("clear_number"),
+    tried, run = model.__table__.c, cast("Any", DagRun).__table__.c
+    known = ("dag_id", "run_id", "task_id", "map_index", "try_number", "state", "end_date")
+    cleared = run.get("clear_number", null())  # Airflow 3.2 may not have it
+    return (
+        select(*(tried[name] for name in known), cleared.label("clear_number"))
+        .outerjoin_from(
+            model.__table__,
+            cast("Any", DagRun).__table__,
+            and_(run.dag_id == tried.dag_id, run.run_id == tried.run_id),
         )
-        .outerjoin(DagRun, and_(DagRun.dag_id == model.dag_id, DagRun.run_id == model.run_id))
-        .where(id_column == key)
-    ).first()
+        .where(tried[id_name] == bindparam("key"))
+    )
 
 
 def _try_of(ti_id: str, row: Any) -> TaskTry:

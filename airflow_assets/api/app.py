@@ -35,7 +35,7 @@ def create_app() -> FastAPI:
         redirect_slashes=False,
     )
     app.state.waits = Waits()
-    app.include_router(operation_routes(), prefix=prefix)
+    app.router.routes += operation_routes(prefix)
     app.include_router(wait_routes(), prefix=prefix)
     app.include_router(
         system_routes(page=conf.getboolean("api", "enable_swagger_ui", fallback=True)), prefix=prefix

@@ -1,15 +1,20 @@
-"""From a request's credentials to an :mod:`identity <airflow_assets.api.identities>`.
+"""From a request's credentials to an :mod:`identity <airflow_assets.api.identities>`, in two steps.
 
 A bearer token with our audience is a *managed* token (a task, a trigger, a Dag file); every other credential
-is Airflow's own: a bearer token or the session cookie of a user.
+is Airflow's own: a bearer token or the session cookie of a user. :func:`authenticate` verifies either in the
+event loop, before anything else of a request is read; who it is then asks Airflow's tables, in the worker
+thread that also does the work.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jwt
@@ -57,17 +62,24 @@ class _Refresh:
 _refresh = _Refresh()
 
 
-async def authenticate(request: Request, limiter: CapacityLimiter | None = None) -> Identity:
-    """Return who sends this request.
+async def authenticate(request: Request, limiter: CapacityLimiter | None = None) -> Callable[[], Identity]:
+    """Verify the credentials and return what tells who sends this request; call that in a worker thread.
 
-    :param limiter: bounds the worker threads in which a managed token is checked.
+    What is returned may raise :class:`NotAuthenticated` too: a valid token of a task that Airflow does not
+    know.
+
+    :param limiter: bounds the worker threads in which the secret is read, when it is not remembered.
     :raises NotAuthenticated: no credentials, or credentials that are not valid.
     """
     token = _bearer(request)
     if token is not None and _is_managed(token):
-        return await to_thread.run_sync(_managed_identity, token, limiter=limiter)
-    user = await users.user_of(request)
-    return UserIdentity(user, through_ui=token is None)
+        _check_managed_tokens_are_on()
+        payload = _decoded(token, managed_connection.remembered_secrets())
+        if payload is None:
+            payload = await to_thread.run_sync(_payload, token, limiter=limiter)
+        return partial(_identity, _claims(payload))
+    user = UserIdentity(await users.user_of(request), through_ui=token is None)
+    return lambda: user
 
 
 def _bearer(request: Request) -> str | None:
@@ -76,14 +88,16 @@ def _bearer(request: Request) -> str | None:
 
 
 def _is_managed(token: str) -> bool:
+    """Tell whether a token says that it is meant for us; whether that is true is another question."""
     try:
-        claims = jwt.decode(token, options={"verify_signature": False})
-    except jwt.InvalidTokenError:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (IndexError, ValueError, RecursionError):
         return False
-    return claims.get("aud") == AUDIENCE
+    return isinstance(claims, dict) and claims.get("aud") == AUDIENCE
 
 
-def _managed_identity(token: str) -> Identity:
+def _check_managed_tokens_are_on() -> None:
     mode = config.task_auth()
     if mode != "managed":
         raise NotAuthenticated(
@@ -92,7 +106,9 @@ def _managed_identity(token: str) -> Identity:
             if mode == "user"
             else "Tasks have no access to the catalogue on this site.",
         )
-    claims = _verified(token)
+
+
+def _identity(claims: Claims) -> Identity:
     if claims.kind == "trigger":
         find_dag = partial(task_instances.dag_of_trigger, claims.subject_id)
         return ReaderIdentity.trigger(claims.subject_id, find_dag)
@@ -101,8 +117,7 @@ def _managed_identity(token: str) -> Identity:
     return TaskIdentity(_own_try(claims))
 
 
-def _verified(token: str) -> Claims:
-    payload = _payload(token)
+def _claims(payload: dict[str, Any]) -> Claims:
     lifetime = int(payload["exp"]) - int(payload["iat"])
     if lifetime > MAX_LIFETIME.total_seconds():
         raise NotAuthenticated(
@@ -137,7 +152,7 @@ def _decoded(token: str, secrets: list[bytes]) -> dict[str, Any] | None:
     """Return the claims; None if no secret fits the signature."""
     for secret in secrets:
         try:
-            return jwt.decode(token, secret, **_CHECKS)
+            return jwt.decode(token, _key(secret), **_CHECKS)
         except jwt.InvalidSignatureError:
             continue
         except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
@@ -148,6 +163,13 @@ def _decoded(token: str, secrets: list[bytes]) -> dict[str, Any] | None:
         except jwt.InvalidTokenError as error:
             raise NotAuthenticated(f"The token is not valid: {error}.") from None
     return None
+
+
+@lru_cache(maxsize=4)
+def _key(secret: bytes) -> jwt.PyJWK:
+    """The secret in a form that need not be examined again for every token."""
+    text = base64.urlsafe_b64encode(secret).rstrip(b"=").decode()
+    return jwt.PyJWK({"kty": "oct", "k": text, "alg": ALGORITHM})
 
 
 def _own_try(claims: Claims) -> TaskTry:

@@ -1,4 +1,4 @@
-"""A FastAPI route for each operation of :mod:`airflow_assets.schemas.operations`."""
+"""A route for each operation of :mod:`airflow_assets.schemas.operations`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
-from fastapi import APIRouter, Depends, Request
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from airflow_assets.airflow_bridge import context, namespaces
 from airflow_assets.api.arguments import parse_body, parse_query, path_id, read_body, tenant_of
@@ -22,7 +24,7 @@ from airflow_assets.schemas.fencing import read_fencing_header
 from airflow_assets.schemas.lineage import StateCorrection, TaskRunRecord
 from airflow_assets.schemas.operations import OPERATIONS, Action, Operation
 
-THREADS = 10
+THREADS = context.REQUESTS
 """Requests that are served at once; the catalogue's engine has as many connections.
 
 They have threads of their own beside the pool in which Airflow serves the heartbeats of tasks, so a slow
@@ -44,49 +46,58 @@ def requires(action: Action) -> Callable[[Request], Any]:
     """Return the dependency that passes callers who may do ``action``, and gives their identity."""
 
     async def authorized(request: Request) -> Identity:
-        identity = await authenticate(request, threads())
-        await to_thread.run_sync(
-            identity.check, action, limiter=threads()
-        )  # the auth manager may ask a database
-        return identity
+        limiter = threads()
+        who = await authenticate(request, limiter)
+        return await to_thread.run_sync(_authorized, who, action, limiter=limiter)
 
     return authorized
 
 
-def operation_routes() -> APIRouter:
-    """Return the routes of all operations but those that wait, without a prefix."""
-    router = APIRouter(redirect_slashes=False)
-    for operation in OPERATIONS.values():
-        if operation.waits:
-            continue
-        router.add_api_route(
-            operation.path.replace("{asset_id}", "{asset_id:path}"),
-            _endpoint(operation),
-            methods=[operation.method],
-            name=operation.name,
-            status_code=operation.status,
-            response_model=None,
-        )
-    return router
+def operation_routes(prefix: str) -> list[Route]:
+    """Return the routes of all operations but those that wait, each below ``prefix``.
+
+    They are Starlette's own: FastAPI's would solve dependencies and look for a response model every time,
+    and there are none.
+    """
+    return [_route(prefix, operation) for operation in OPERATIONS.values() if not operation.waits]
 
 
-def _endpoint(operation: Operation) -> Callable[..., Any]:
-    """Make the function that serves an operation.
+def _route(prefix: str, operation: Operation) -> Route:
+    path = prefix + operation.path.replace("{asset_id}", "{asset_id:path}")
+    route = Route(path, _Endpoint(operation), methods=[operation.method], name=operation.name)
+    route.methods = {operation.method}  # without the HEAD that Starlette adds to GET
+    return route
 
-    The event loop only moves bytes: reading models, the catalogue and writing the answer happen in one worker
-    thread, so a batch of megabytes delays no heartbeat of a task.
+
+class _Endpoint:
+    """The ASGI application that serves one operation.
+
+    The event loop only verifies the credentials and moves bytes: who is calling, reading models, the
+    catalogue and writing the answer happen in one worker thread, so a batch of megabytes delays no heartbeat
+    of a task, and a small request waits for a thread once.
     """
 
-    async def endpoint(
-        request: Request, identity: Identity = Depends(requires(operation.action))
-    ) -> Response:
-        body = await read_body(request) if operation.body else b""
-        return await to_thread.run_sync(_serve, operation, request, identity, body, limiter=threads())
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
 
-    return endpoint
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        request = Request(scope, receive)
+        limiter = threads()
+        who = await authenticate(request, limiter)
+        body = await read_body(request) if self._operation.body else b""
+        answer = await to_thread.run_sync(_serve, self._operation, request, who, body, limiter=limiter)
+        await answer(scope, receive, send)
 
 
-def _serve(operation: Operation, request: Request, identity: Identity, body: bytes) -> Response:
+def _authorized(who: Callable[[], Identity], action: Action) -> Identity:
+    identity = who()
+    identity.check(action)
+    return identity
+
+
+def _serve(operation: Operation, request: Request, who: Callable[[], Identity], body: bytes) -> Response:
+    identity = _authorized(who, operation.action)
     model = parse_body(operation.body, body) if operation.body else None
     query = parse_query(operation.query, request.query_params)
     for argument in (model, query):
