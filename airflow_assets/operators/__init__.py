@@ -5,6 +5,7 @@
 :class:`ListAssetsOperator`        ``List``
 :class:`DeleteAssetOperator`       ``Delete``
 :class:`PurgeAssetsOperator`       ``PurgeAssets``
+:class:`AssetShipperOperator`      ``AssetShipper``
 :class:`AcquireAssetLockOperator`  ``Acquire``
 :class:`ReleaseAssetLockOperator`  ``Release``
 =================================  ===========
@@ -20,17 +21,21 @@ if TYPE_CHECKING:
     from airflow_assets.operators.listing import ListAssetsOperator
     from airflow_assets.operators.locks import AcquireAssetLockOperator, ReleaseAssetLockOperator
     from airflow_assets.operators.purge import PurgeAssetsOperator
+    from airflow_assets.operators.shipping import AssetShipperOperator
 
     Set = SetAssetOperator
     List = ListAssetsOperator
     Delete = DeleteAssetOperator
     PurgeAssets = PurgeAssetsOperator
+    AssetShipper = AssetShipperOperator
     Acquire = AcquireAssetLockOperator
     Release = ReleaseAssetLockOperator
 
 __all__ = [
     "Acquire",
     "AcquireAssetLockOperator",
+    "AssetShipper",
+    "AssetShipperOperator",
     "Delete",
     "DeleteAssetOperator",
     "List",
@@ -48,6 +53,7 @@ _HOMES = {
     "DeleteAssetOperator": "airflow_assets.operators.catalog",
     "ListAssetsOperator": "airflow_assets.operators.listing",
     "PurgeAssetsOperator": "airflow_assets.operators.purge",
+    "AssetShipperOperator": "airflow_assets.operators.shipping",
     "AcquireAssetLockOperator": "airflow_assets.operators.locks",
     "ReleaseAssetLockOperator": "airflow_assets.operators.locks",
 }
@@ -56,6 +62,7 @@ _SHORT = {
     "List": "ListAssetsOperator",
     "Delete": "DeleteAssetOperator",
     "PurgeAssets": "PurgeAssetsOperator",
+    "AssetShipper": "AssetShipperOperator",
     "Acquire": "AcquireAssetLockOperator",
     "Release": "ReleaseAssetLockOperator",
 }

@@ -29,9 +29,9 @@ class OpenLineageAssetExporter(AssetExporter):
         given: the transport that is configured for the OpenLineage provider.
     :param mappings: asset type -> part of the dataset -> metadata key, for types whose metadata has names of
         its own: ``{"airflow_assets.types.Table": {"namespace": "warehouse", "name": "full_name"}}``.
-        Parts are ``namespace``, ``name``, ``schema``, ``dataSource``, ``ownership``, ``documentation``, ``tags``,
-        ``lifecycleStateChange`` and ``columnLineage``. Every asset of a mapped type must have the keys: one
-        that has not is left out and reported, and everything else is sent.
+        Parts are ``namespace``, ``name``, ``schema``, ``dataSource``, ``ownership``, ``documentation``,
+        ``tags``, ``lifecycleStateChange`` and ``columnLineage``. Every asset of a mapped type must have the
+        keys: one that has not is left out and reported, and everything else is sent.
 
     What is not mapped is named by OpenLineage's conventions where the asset's URI, id or structured metadata
     tell; else the dataset's namespace is ``airflow_assets`` and its name the asset's id.

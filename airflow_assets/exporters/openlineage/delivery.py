@@ -171,7 +171,7 @@ class Delivery:
         return None, None
 
     def _send_queued(self, groups: list[list[Emitted]]) -> None:
-        """Let the transport's own queue do it; it does not say what it failed to send: then send all again."""
+        """Let the transport's own queue do it; which failed it does not say: then all is sent again."""
         transport: Any = self._client.transport
         before = transport.get_stats()["failed"]
         for event in (event for group in groups for event in group):

@@ -9,11 +9,14 @@ import sys
 HEAVY = (
     "sqlalchemy", "fastapi", "httpx", "alembic", "starlette", "airflow_assets.catalog", "airflow_assets.api",
     "airflow_assets.airflow_bridge", "airflow_assets.schemas.assets", "airflow_assets.schemas.queries",
+    "openlineage.", "amazon", "airflow.providers.openlineage",
 )  # fmt: skip
 STATEMENTS = (
     "import airflow_assets.policy",
     "from airflow_assets import assets, trigger_asset",
     "from airflow_assets.operators import Delete, List, Set",
+    "from airflow_assets.operators import AssetShipper",
+    "from airflow_assets.exporters import FileAssetExporter, OpenLineageAssetExporter",
     "from airflow_assets.hooks import AssetCatalogHook",
     "from airflow_assets.params import AssetParam",
     "from airflow_assets.cli import get_cli_commands; get_cli_commands()",
