@@ -18,6 +18,7 @@ from sqlalchemy import insert, select, update
 from airflow_assets.catalog import firings, tables
 from airflow_assets.catalog.engine import db_now
 from airflow_assets.exceptions import InvalidRequest
+from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.polls import (
     CheckResult,
     Firing,
@@ -87,7 +88,7 @@ def settle(
         # The answer to the report before may have been lost: then this is its repeat.
         repeated = known.last_firing if known.number == report.number + 1 else None
         return CheckResult(number=known.number, wait=_wait(known, now), firing_id=repeated)
-    decision = _decide(report, known.memory, observed)
+    decision = _decide(report, known.memory, observed, now)
     firing_id = str(uuid6.uuid7()) if decision.payload is not None else None
     after = Remembered(known.number + 1, _next_due(report, known, now), decision.memory, firing_id)
     if not _remember(conn, report, known, after, now):
@@ -107,7 +108,9 @@ def settle(
     return CheckResult(number=after.number, wait=_wait(after, now), accepted=True, firing_id=firing_id)
 
 
-def _decide(report: CheckReport, memory: dict[str, Any] | None, observed: Observation | None) -> Decision:
+def _decide(
+    report: CheckReport, memory: dict[str, Any] | None, observed: Observation | None, now: datetime
+) -> Decision:
     if report.error is not None:
         return Decision(None, memory)
     if isinstance(report.poll, FreshnessPoll):
@@ -120,7 +123,9 @@ def _decide(report: CheckReport, memory: dict[str, Any] | None, observed: Observ
         )
     was = bool((memory or {}).get("matched"))
     fires = report.matched and not (report.poll.edge and was)
-    return Decision((report.payload or {}) if fires else None, {"matched": report.matched})
+    # The triggerer's clock may be wrong: the database's is the one that counts.
+    payload = {**(report.payload or {}), "timestamp": iso(now)}
+    return Decision(payload if fires else None, {"matched": report.matched})
 
 
 def _decide_freshness(observed: Observation | None) -> Decision:

@@ -15,6 +15,7 @@ from airflow_assets.running.definition import Definition, airflow_mask
 from airflow_assets.running.output import mask_values, masking
 from airflow_assets.running.result import ScriptNotRun
 from airflow_assets.running.run import run_script
+from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.polls import MAX_ERROR, ScriptPoll
 from airflow_assets.triggers.polled import Finding, PolledTrigger
 
@@ -110,7 +111,7 @@ async def found_by(definition: Definition, name: str) -> Finding:
     matched = matches(definition.exit_condition, outcome)
     log.debug("%s: exit code %d after %.1f s, matched: %s", name, outcome.exit_code, outcome.seconds, matched)
     payload = {
-        "timestamp": datetime.now(timezone.utc).isoformat(),
+        "timestamp": iso(datetime.now(timezone.utc)),
         "condition": mask(definition.exit_condition.strip()),
         "exitCode": outcome.exit_code,
         "vars": mask_values(outcome.variables, mask),

@@ -13,6 +13,7 @@ from airflow_assets.catalog.firings import read_firings_after
 from airflow_assets.catalog.log import last_seq, read_after
 from airflow_assets.exceptions import InvalidRequest, NotFound
 from airflow_assets.schemas.assets import AssetInput
+from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.polls import (
     CheckReport,
     CheckResult,
@@ -49,10 +50,11 @@ def firings(service: CatalogService) -> list[Firing]:
 
 def test_a_script_fires_at_each_transition_and_remembers_it_in_the_database(service: CatalogService) -> None:
     poll = script()
-    fired = [report(service, poll, matched=found, payload={"n": n}).firing_id is not None
+    fired = [report(service, poll, matched=found, payload={"n": n, "timestamp": "1999"}).firing_id is not None
              for n, found in enumerate([False, True, True, False, True])]  # fmt: skip
     assert fired == [False, True, False, False, True]
-    assert [one.payload for one in firings(service)] == [{"n": 1}, {"n": 4}]
+    told = [(one.payload["n"], one.payload["timestamp"]) for one in firings(service)]
+    assert told == [(n, iso(one.created)) for n, one in zip((1, 4), firings(service), strict=True)]
     assert {one.repeats for one in firings(service)} == {False}
 
 
@@ -135,6 +137,7 @@ def test_firings_and_events_share_one_order(service: CatalogService) -> None:
 def test_a_firing_is_found_by_its_id(service: CatalogService) -> None:
     done = report(service, script(), matched=True, payload={"exitCode": 1})
     assert done.firing_id is not None
-    assert service.get_firing(CALLER, done.firing_id).payload == {"exitCode": 1}
+    found = service.get_firing(CALLER, done.firing_id)
+    assert found.payload == {"exitCode": 1, "timestamp": iso(found.created)}
     with pytest.raises(NotFound):
         service.get_firing(CALLER, "00000000-0000-0000-0000-000000000000")
