@@ -91,7 +91,8 @@ class ScriptPoll(Schema):
         return not self.edge
 
 
-Poll = Annotated[Union[FreshnessPoll, ScriptPoll], Field(discriminator="kind")]  # noqa: UP007 - pydantic, 3.10
+Poll = Union[FreshnessPoll, ScriptPoll]  # noqa: UP007 - pydantic evaluates it on Python 3.10 too
+"""Told apart by their members: a client leaves out what has its default, such as ``kind``."""
 
 
 def interval_seconds(poll: FreshnessPoll | ScriptPoll) -> float:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger
 
-from airflow_assets.exceptions import AssetCatalogError
+from airflow_assets.exceptions import AssetCatalogError, CatalogUnavailable
 from airflow_assets.schemas.polls import MAX_ERROR, CheckReport, PollRef, interval_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from airflow.triggers.base import TriggerEvent
 
@@ -68,30 +68,43 @@ class PolledTrigger(BaseEventTrigger):
         for event in never:  # Airflow asks for a generator
             yield event
         await asyncio.sleep(random.uniform(0, min(2.0, SPREAD * interval_seconds(self.poll))))  # noqa: S311
-        failures = 0
         due: CheckResult | None = None
+        failures = 0
         while True:
             try:
                 due = await self._round(due)
                 failures = 0
-            except (AssetCatalogError, OSError) as error:
-                # The server is away, or refuses: nothing is lost, since it remembers. Ask it anew.
-                failures += 1
+            except AssetCatalogError as error:
+                # The server refuses: the schedule is being changed, or the credentials. Ask it anew.
                 due = None
-                pause = min(LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1)  # noqa: S311
-                log.warning("%s could not report (try again in %.0f s): %s", self._name, pause, error)
-                await asyncio.sleep(pause)
+                failures += 1
+                await self._pause(failures, error)
 
     async def _round(self, due: CheckResult | None) -> CheckResult:
         """Wait for the next check and make it; return which one is next."""
         if due is None:
-            async with self._gate():
-                due = await self._client().next_check(PollRef(poll=self.poll))
+            ref = PollRef(poll=self.poll)
+            due = await self._patiently(lambda: self._client().next_check(ref))
         await asyncio.sleep(due.wait)
-        finding = await self._found()
-        async with self._gate():
-            report = CheckReport(poll=self.poll, number=due.number, **finding)
-            return await self._client().report_check(report)
+        report = CheckReport(poll=self.poll, number=due.number, **await self._found())
+        # What was found is reported once the server is back: a transition may be over at the next check.
+        return await self._patiently(lambda: self._client().report_check(report))
+
+    async def _patiently(self, call: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
+        """Return the server's answer, asked again and again while it is away; a repeat counts once."""
+        failures = 0
+        while True:
+            try:
+                async with self._gate():
+                    return await call()
+            except (CatalogUnavailable, OSError) as error:
+                failures += 1
+                await self._pause(failures, error)
+
+    async def _pause(self, failures: int, error: Exception) -> None:
+        pause = min(LONGEST_PAUSE, 2.0 ** min(failures, 6)) * random.uniform(0.5, 1)  # noqa: S311
+        log.warning("%s could not report (try again in %.0f s): %s", self._name, pause, error)
+        await asyncio.sleep(pause)
 
     async def _found(self) -> Finding:
         try:

@@ -89,4 +89,5 @@ def test_the_page_has_every_operation_with_its_action() -> None:
 def test_the_page_has_the_right_that_each_action_needs() -> None:
     for action in Action:
         method = AIRFLOW_METHODS.get(action)
-        assert f"| {action.value} | {method or 'nobody: tasks only'} |" in PAGE
+        nobody = f"nobody: {'triggers' if action is Action.REPORT else 'tasks'} only"
+        assert f"| {action.value} | {method or nobody} |" in PAGE
