@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 
-def of_type(value: Any, kind: type[T] | tuple[type, ...], what: str) -> T:
+@overload
+def of_type(value: Any, kind: type[T], what: str) -> T: ...
+@overload
+def of_type(value: Any, kind: tuple[type, ...], what: str) -> Any: ...
+def of_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     """Return the value if it is of the type.
 
     Raises:
@@ -20,15 +24,23 @@ def of_type(value: Any, kind: type[T] | tuple[type, ...], what: str) -> T:
         kinds = kind if isinstance(kind, tuple) else (kind,)
         names = " or ".join(one.__name__ for one in kinds)
         raise TypeError(f"{what} takes {names}, not {type(value).__name__}: {value!r}")
-    return value  # type: ignore[return-value]
+    return value
 
 
-def optional(value: Any, kind: type[T] | tuple[type, ...], what: str) -> T | None:
+@overload
+def optional(value: Any, kind: type[T], what: str) -> T | None: ...
+@overload
+def optional(value: Any, kind: tuple[type, ...], what: str) -> Any: ...
+def optional(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     """Return the value if it is null or of the type; see :func:`of_type`."""
     return None if value is None else of_type(value, kind, what)
 
 
-def list_of(value: Any, kind: type[T] | tuple[type, ...], what: str) -> list[T]:
+@overload
+def list_of(value: Any, kind: type[T], what: str) -> list[T]: ...
+@overload
+def list_of(value: Any, kind: tuple[type, ...], what: str) -> list[Any]: ...
+def list_of(value: Any, kind: type | tuple[type, ...], what: str) -> list[Any]:
     """Return a copy of a list or tuple whose elements are of the type.
 
     Raises:

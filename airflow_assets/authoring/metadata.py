@@ -18,7 +18,7 @@ def coerced(metadata: Mapping[str, Any] | None, what: str = "metadata") -> dict[
     """
     if metadata is None:
         return {}
-    of_type(metadata, Mapping, what)
+    of_type(metadata, (Mapping,), what)
     return {
         of_type(name, str, f"a key of {what}"): MetadataValue.coerce(value, f"{what}[{name!r}]")
         for name, value in metadata.items()

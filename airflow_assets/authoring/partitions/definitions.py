@@ -83,7 +83,7 @@ class PartitionsDefinition:
             PartitionDefinitionError: no dimension, a name with ``|``, ``,`` or ``=``, or one that is itself
                 multi-dimensional.
         """
-        of_type(dimensions, Mapping, "multi")
+        of_type(dimensions, (Mapping,), "multi")
         if not dimensions:
             raise PartitionDefinitionError("multi needs at least one dimension")
         for name, definition in dimensions.items():

@@ -46,7 +46,7 @@ class PartitionKey:
         Raises:
             PartitionDefinitionError: there is no dimension, or one without a key.
         """
-        of_type(dimensions, Mapping, "PartitionKey.multi")
+        of_type(dimensions, (Mapping,), "PartitionKey.multi")
         if not dimensions:
             raise PartitionDefinitionError(
                 "PartitionKey.multi needs a key for each dimension, not an empty dict"
@@ -179,7 +179,7 @@ class PartitionKeyRange:
     @classmethod
     def multi(cls, dimensions: Mapping[str, tuple[str, str] | list[str]]) -> PartitionKeyRange:
         """Return a range (a pair) or a list of keys for each dimension; one left out means all its keys."""
-        of_type(dimensions, Mapping, "PartitionKeyRange.multi")
+        of_type(dimensions, (Mapping,), "PartitionKeyRange.multi")
         return cls(tuple((name, dimensions[name]) for name in sorted(dimensions)))
 
 

@@ -99,7 +99,7 @@ class PartitionMapping:
         Raises:
             PartitionValidationError: there is no dimension.
         """
-        if not of_type(dimensions, Mapping, "multi"):
+        if not of_type(dimensions, (Mapping,), "multi"):
             raise PartitionValidationError("multi needs a mapping for each dimension of the upstream")
         pairs = []
         for name, value in dimensions.items():

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.checks import of_type, optional
+from airflow_assets.authoring.crons import is_cron, ticks
 from airflow_assets.authoring.errors import PartitionDefinitionError
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ class Grid:
             while True:
                 yield tick
                 tick += self._step
-        ticks = self._iterator(tick)
+        following = self._iterator(tick)
         while True:
             yield tick
-            tick = ticks.get_next(datetime)
+            tick = following.get_next(datetime)
 
     @cached_property
     def first(self) -> datetime:
@@ -122,9 +123,7 @@ class Grid:
         return self.interval or _even_step(str(self.cron))
 
     def _iterator(self, start: datetime) -> Any:
-        from croniter import croniter  # type: ignore[import-untyped]
-
-        return croniter(self.cron, start)
+        return ticks(str(self.cron), start)
 
     def _is_tick(self, start: datetime) -> bool:
         if self._step is not None:
@@ -160,9 +159,7 @@ def _now() -> datetime:
 
 
 def _check_cron(text: str) -> None:
-    from croniter import croniter
-
-    if len(of_type(text, str, "cron_schedule").split()) not in {5, 6} or not croniter.is_valid(text):
+    if not is_cron(text):
         raise PartitionDefinitionError(
             f"{text!r} is no cron expression of 5 or 6 fields, such as '0 6 * * *'"
         )
