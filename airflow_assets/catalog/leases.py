@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlalchemy import bindparam, insert, update
 
-from airflow_assets.catalog import leases_queue, leases_rows, tables
+from airflow_assets.catalog import leases_postgres, leases_queue, leases_rows, tables
 from airflow_assets.catalog.assets import not_found
 from airflow_assets.catalog.engine import db_now, retrying, write
 from airflow_assets.catalog.leases_assets import Lockable, Moved, lock_assets
@@ -50,6 +50,9 @@ def acquire(engine: Engine, caller: Caller, body: AcquireLeases) -> LeaseGrant:
             number is out of date. With ``wait_id`` the caller then has a place in the queue.
     """
     owner = Owner.of(caller, body.scope)
+    lease = leases_postgres.acquire(engine, caller, body, owner)
+    if lease is not None:
+        return LeaseGrant.model_construct(leases=[lease])
 
     def work(conn: Connection, former: bool) -> LeaseGrant | AssetLocked:
         assets, now = lock_assets(conn, caller, body.asset_ids, former=former)
@@ -67,6 +70,8 @@ def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> ReleaseResul
     A caller who carries a fencing number that is out of date gives up nothing.
     """
     mine = keys_of(caller.source)
+    if leases_postgres.release(engine, caller, body):
+        return ReleaseResult.model_construct(released=list(body.asset_ids))
 
     def work(conn: Connection, former: bool) -> ReleaseResult:
         assets, now = lock_assets(conn, caller, body.asset_ids, former=former, lenient=True)

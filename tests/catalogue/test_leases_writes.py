@@ -78,11 +78,11 @@ WRITES: dict[str, Callable[[CatalogService, Caller], object]] = {
 def test_a_write_of_a_locked_asset(locks: Locks, name: str) -> None:
     service, write = locks.service, WRITES[name]
     before = locks.acquire(HOLDER, "a", ttl=60)
-    stored = service.get_asset(HOLDER, "a")
+    stored = locks.stored("a")
     for foreign in (OTHER, user(), user("dag / r1"), task("r1", dag="another")):
         with pytest.raises(AssetLocked, match="dag / r1"):
             write(service, foreign)
-    assert service.get_asset(HOLDER, "a") == stored
+    assert locks.stored("a") == stored
     with pytest.raises(AssetLocked, match="number 0; by now the asset's is 1"):
         write(service, with_tokens(HOLDER, a=0))
     write(service, with_tokens(task("r1", "another task"), a=1))

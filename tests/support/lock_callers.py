@@ -68,6 +68,10 @@ class Locks:
         """The lock of an asset, as a reader sees it."""
         return self.service.get_asset(user(), asset_id, None).lock
 
+    def stored(self, asset_id: str) -> dict[str, Any]:
+        """An asset as it is stored, without what its age makes of it."""
+        return self.service.get_asset(user(), asset_id, None).model_dump(exclude={"freshness"})
+
     def expire(self, asset_id: str) -> None:
         """Let the time of a lock have passed."""
         key = identity("main", asset_id)

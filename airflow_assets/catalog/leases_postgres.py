@@ -1,0 +1,154 @@
+"""The usual acquisition and release on PostgreSQL: one asset, one statement, one round trip.
+
+Each statement commits by itself. It locks the row of the asset, as every writer does, and goes on to the
+lease only then; what it sees of the lease is the row as it is after that wait, since it changes that row. It
+does only what is plain: a free lock that nobody waits for, and a release by the holder. Where it has done
+nothing, the general way of :mod:`~airflow_assets.catalog.leases` decides and finds the words.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow_assets.catalog.engine import retrying
+from airflow_assets.catalog.leases_owner import keys_of
+from airflow_assets.catalog.leases_rows import FREE, microseconds, to_lease
+from airflow_assets.catalog.prepared import Prepared, prepares
+from airflow_assets.schemas.rules import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Engine
+
+    from airflow_assets.catalog.leases_owner import Owner
+    from airflow_assets.schemas.actors import Caller
+    from airflow_assets.schemas.lease import Lease
+    from airflow_assets.schemas.leases import AcquireLeases, ReleaseLeases
+
+_ANY_NUMBER = (1 << 63) - 1
+
+
+def acquire(engine: Engine, caller: Caller, body: AcquireLeases, owner: Owner) -> Lease | None:
+    """Acquire the lock of one asset if it is free and nobody waits for it; None when nothing was done."""
+    if not _is_plain(engine, caller, body.asset_ids) or caller.fencing_tokens:
+        return None
+    asset_id = body.asset_ids[0]
+    columns = owner.columns()
+    own = {"ttl": microseconds(body.ttl), "hold_after_run": body.hold_after_run}
+    values = (identity(caller.tenant, asset_id), caller.tenant, *columns.values(), *own.values())
+    rows = _run(engine, _ACQUIRE, values)
+    if not rows:
+        return None
+    present_id, fencing, acquired, until = rows[0]
+    row = _Row(**columns, **own, fencing=fencing, acquired=acquired, locked_until=until)
+    return to_lease(row, present_id)
+
+
+def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> bool:
+    """Release the lock of one asset if the caller holds it; False when nothing was done."""
+    if not _is_plain(engine, caller, body.asset_ids) or body.wait_id is not None:
+        return False
+    asset_id = body.asset_ids[0]
+    if caller.fencing_tokens.keys() - {asset_id}:
+        return False  # the number may be known by another id of the asset
+    token = caller.fencing_tokens.get(asset_id, _ANY_NUMBER)
+    mine = sorted(keys_of(caller.source))
+    return bool(_run(engine, _RELEASE, (identity(caller.tenant, asset_id), mine, token)))
+
+
+class _Row:
+    """The columns of a lease as attributes."""
+
+    def __init__(self, **columns: Any) -> None:
+        self.__dict__.update(columns)
+
+
+def _is_plain(engine: Engine, caller: Caller, ids: list[str]) -> bool:
+    return engine.dialect.name == "postgresql" and len(ids) == 1 and not caller.hidden_namespaces
+
+
+def _run(engine: Engine, statement: Prepared, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    def attempt() -> list[tuple[Any, ...]]:
+        with _committing(engine) as conn:
+            return statement.rows(conn, *values) if prepares(conn) else []
+
+    return retrying(attempt)
+
+
+@contextmanager
+def _committing(engine: Engine) -> Iterator[Connection]:
+    """A connection on which each statement is a transaction of its own."""
+    with engine.connect() as conn:
+        driver: Any = conn.connection.dbapi_connection
+        driver.autocommit = True
+        try:
+            yield conn
+        finally:
+            if not conn.invalidated:
+                driver.autocommit = False
+
+
+_ACQUIRE = Prepared(
+    "airflow_assets_acquire",
+    """
+    WITH one AS (
+        SELECT asset_key, id FROM airflow_assets_asset WHERE asset_key = {key} AND NOT deleted FOR UPDATE
+    ), begun AS MATERIALIZED (
+        SELECT asset_key, id, clock_timestamp() AS now FROM one
+    ), held AS (
+        INSERT INTO airflow_assets_lease AS kept
+            (asset_key, tenant, fencing, queued, owner_key, owner_type, dag_id, run_id, task_id, map_index,
+             try_number, clear_number, user_name, acquired, locked_until, ttl, hold_after_run)
+        SELECT asset_key, {tenant}, 1, false, {owner_key}, {owner_type}, {dag_id}, {run_id}, {task_id},
+            {map_index}, {try_number}, {clear_number}, {user_name}, now,
+            now + {ttl} * interval '1 microsecond', {ttl}, {hold_after_run}
+        FROM begun
+        ON CONFLICT (asset_key) DO UPDATE SET
+            fencing = kept.fencing + 1, owner_key = excluded.owner_key, owner_type = excluded.owner_type,
+            dag_id = excluded.dag_id, run_id = excluded.run_id, task_id = excluded.task_id,
+            map_index = excluded.map_index, try_number = excluded.try_number,
+            clear_number = excluded.clear_number, user_name = excluded.user_name,
+            acquired = excluded.acquired, locked_until = excluded.locked_until, ttl = excluded.ttl,
+            hold_after_run = excluded.hold_after_run
+        WHERE NOT kept.queued AND (kept.owner_key IS NULL OR (
+            kept.owner_key <> excluded.owner_key AND kept.locked_until <= excluded.acquired))
+        RETURNING asset_key, fencing, acquired, locked_until
+    )
+    UPDATE airflow_assets_asset AS kept SET lock_until = held.locked_until
+    FROM held WHERE kept.asset_key = held.asset_key
+    RETURNING kept.id, held.fencing, held.acquired, held.locked_until
+    """,
+    {
+        "key": "bytea",
+        "tenant": "text",
+        "owner_key": "bytea",
+        "owner_type": "text",
+        "dag_id": "text",
+        "run_id": "text",
+        "task_id": "text",
+        "map_index": "integer",
+        "try_number": "integer",
+        "clear_number": "integer",
+        "user_name": "text",
+        "ttl": "bigint",
+        "hold_after_run": "boolean",
+    },
+)
+_RELEASE = Prepared(
+    "airflow_assets_release",
+    """
+    WITH one AS (
+        SELECT asset_key FROM airflow_assets_asset WHERE asset_key = {key} FOR UPDATE
+    ), freed AS (
+        UPDATE airflow_assets_lease AS kept SET <free>
+        FROM one WHERE kept.asset_key = one.asset_key AND kept.owner_key = ANY({mine})
+            AND kept.locked_until > clock_timestamp() AND kept.fencing <= {token}
+        RETURNING kept.asset_key
+    )
+    UPDATE airflow_assets_asset AS kept SET lock_until = NULL
+    FROM freed WHERE kept.asset_key = freed.asset_key RETURNING 1
+    """.replace("<free>", ", ".join(f"{name} = NULL" for name in FREE)),
+    {"key": "bytea", "mine": "bytea[]", "token": "bigint"},
+)
