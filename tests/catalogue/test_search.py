@@ -11,6 +11,7 @@ from airflow_assets.catalog import search
 from airflow_assets.catalog.engine import read, write
 from airflow_assets.exceptions import AssetNotFound, InvalidQuery
 from airflow_assets.schemas.queries import AssetQuery
+from tests.support.ageless import ageless
 from tests.support.catalog_rows import (
     CALLER,
     NOON,
@@ -68,11 +69,12 @@ def test_a_found_asset_is_the_stored_one(engine: Engine) -> None:
     )  # fmt: skip
     with read(engine) as conn:
         (item,) = search.search(conn, CALLER, AssetQuery()).items
-    assert item.to_json() == {
+    assert item.freshness is not None
+    assert ageless(item).to_json() == {
         "id": "a", "type": "T", "namespace": "n", "displayName": "D", "description": "text", "uri": "s3://b/k",
         "group": "g", "metadata": {"n": None, "big": 2**53 + 1, "one": 1.0}, "tenantId": "main",
         "created": "2026-03-01T12:00:00.000000Z", "updated": "2026-03-01T13:00:00.000000Z", "deleted": False,
-        "aliases": [],
+        "aliases": [], "freshness": None, "lock": None,
     }  # fmt: skip
 
 

@@ -1,0 +1,13 @@
+"""Assets without what changes all the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_assets.schemas.assets import Asset
+
+
+def ageless(asset: Asset) -> Asset:
+    """The asset without its freshness, which is another at each look and missing in the answers of writes."""
+    return asset.model_copy(update={"freshness": None})
