@@ -16,7 +16,7 @@ from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
 from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
 from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
 from airflow_assets.schemas.polls import CheckReport, FreshnessPoll, PollRef
-from airflow_assets.schemas.queries import Batch, BatchItem
+from airflow_assets.schemas.queries import Batch, BatchAction, BatchItem
 from airflow_assets.schemas.rules import DEFAULT_TENANT, identity
 from tests.support.catalog_polls import report_next
 from tests.support.catalog_writers import CALLER, together
@@ -49,7 +49,7 @@ def age(service: CatalogService, hours: float, *asset_ids: str) -> None:
 def put_many(service: CatalogService) -> list[str]:
     """Make 250 assets, 7 hours old."""
     names = [f"asset {n:03}" for n in range(250)]
-    items = [BatchItem(action="create", asset=AssetInput(id=name, type=TABLE)) for name in names]
+    items = [BatchItem(action=BatchAction.CREATE, asset=AssetInput(id=name, type=TABLE)) for name in names]
     service.batch(CALLER, Batch(items=items))
     age(service, 7)
     return names
