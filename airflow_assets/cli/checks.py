@@ -48,6 +48,7 @@ def of_server() -> list[Finding]:
     if any(finding.status == "problem" for finding in tables):
         return tables
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("options", options),
         ("secret", _secret),
         ("address", addresses),
         ("clock", _database_clock),
@@ -92,6 +93,23 @@ def _tables() -> Iterator[Finding]:
         yield Finding("tables", "problem", found, "Install the newest version and run `airflow db migrate`.")
     else:
         yield Finding("tables", "ok", f"revision {present}")
+
+
+def options() -> Iterator[Finding]:
+    """Read every option as the server does: a wrong one would fail each request or run that needs it."""
+    from airflow.exceptions import AirflowConfigException
+
+    from airflow_assets.airflow_bridge.namespaces import configured_rules
+
+    wrong = 0
+    for read in (configured_rules, *(getattr(config, name) for name in config.OPTIONS)):
+        try:
+            read()
+        except AirflowConfigException as error:
+            wrong += 1
+            yield Finding("options", "problem", str(error), "docs/configuration.md lists what it may be.")
+    if not wrong:
+        yield Finding("options", "ok", f"all {len(config.OPTIONS)} of [{config.SECTION}] can be read")
 
 
 def _secret() -> Iterator[Finding]:

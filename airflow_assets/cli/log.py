@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_assets.cli.assets import first, page_size
 from airflow_assets.cli.output import Columns, show_document, show_rows
@@ -15,8 +15,12 @@ from airflow_assets.schemas.query_text import parse
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from airflow_assets.client.base import CatalogClient
     from airflow_assets.schemas.actors import Source
+
+_T = TypeVar("_T")
 
 
 def _source(source: Source) -> str:
@@ -74,7 +78,8 @@ def events_command(args: argparse.Namespace) -> None:
         newest_first=args.after is None,
         limit=page_size(args.limit),
     )
-    show_rows(first(client_of(args).iter_events(query), args.limit), _EVENTS, args.output)
+    client = client_of(args)
+    show_rows(_of_asset(client, args.id, first(client.iter_events(query), args.limit)), _EVENTS, args.output)
 
 
 @command
@@ -95,7 +100,9 @@ def lineage_command(args: argparse.Namespace) -> None:
         task_id=args.task_id,
         limit=page_size(args.limit),
     )
-    show_rows(first(client_of(args).iter_lineage(query), args.limit), _LINEAGE, args.output)
+    client = client_of(args)
+    rows = _of_asset(client, args.asset_id, first(client.iter_lineage(query), args.limit))
+    show_rows(rows, _LINEAGE, args.output)
 
 
 @command
@@ -123,4 +130,19 @@ def dependencies_command(args: argparse.Namespace) -> None:
 def history_command(args: argparse.Namespace) -> None:
     """List the changes of an asset."""
     query = HistoryQuery(asset_id=args.asset_id, limit=page_size(args.limit))
-    show_rows(first(client_of(args).iter_history(query), args.limit), _HISTORY, args.output)
+    client = client_of(args)
+    rows = _of_asset(client, args.asset_id, first(client.iter_history(query), args.limit))
+    show_rows(rows, _HISTORY, args.output)
+
+
+def _of_asset(client: CatalogClient, asset_id: str | None, rows: Iterator[_T]) -> Iterator[_T]:
+    """Pass rows about an asset on; without any, the asset must at least exist (``get`` says the same).
+
+    Raises:
+        AssetNotFound: there is neither a row nor such an asset, present or deleted.
+    """
+    row = None
+    for row in rows:
+        yield row
+    if row is None and asset_id is not None:
+        client.get_asset(asset_id, include_deleted=True)

@@ -94,7 +94,8 @@ class MetadataCondition(Schema):
 
     @model_validator(mode="after")
     def _value_fits(self) -> Self:
-        problem = self._problem()
+        given = self.type in _NO_VALUE or "value" in self.model_fields_set
+        problem = self._problem() if given else 'has no value; write "value": null to ask for null'
         if problem:
             raise InvalidQuery(
                 f"The condition {self.type.value} on {self.field!r} {problem}.",

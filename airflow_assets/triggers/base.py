@@ -8,7 +8,7 @@ from airflow_assets.exceptions import AssetCatalogError, InvalidRequest
 from airflow_assets.places import defined_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from airflow.sdk.definitions.asset import Asset
     from airflow.triggers.base import BaseEventTrigger
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class ScheduleTrigger:
-    """The base of the dataclasses in this package."""
+    """The base of the dataclasses in this package.
+
+    A trigger is also the list of its one schedule, since Airflow takes a list of assets for a schedule:
+    ``DAG(schedule=EventTrigger(...))`` means ``DAG(schedule=EventTrigger(...).as_schedule())``.
+    """
 
     when: str | None
     stop_after: Sequence[str] | None
@@ -38,11 +42,20 @@ class ScheduleTrigger:
 
     def __and__(self, other: object) -> NoReturn:
         raise InvalidRequest(
-            f"{_named(type(self).__name__)} is not a schedule yet.",
+            f"{_named(type(self).__name__)} does not join with others by itself.",
             hint="Call .as_schedule() on each, or join several with any_of(...).",
         )
 
     __or__ = __rand__ = __ror__ = __and__
+
+    def __iter__(self) -> Iterator[Asset]:
+        yield self.as_schedule()
+
+    def __len__(self) -> int:
+        return 1
+
+    def __contains__(self, item: object) -> bool:
+        return item == self.as_schedule()
 
     def subscription(self) -> Following:
         """Return what the server follows.

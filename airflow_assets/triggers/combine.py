@@ -9,6 +9,7 @@ from airflow_assets.exceptions import InvalidRequest
 from airflow_assets.triggers.base import ScheduleTrigger
 
 if TYPE_CHECKING:
+    from airflow.sdk import CronTriggerTimetable
     from airflow.sdk.definitions.asset import Asset, BaseAsset
 
 
@@ -24,7 +25,7 @@ def any_of(*triggers: ScheduleTrigger, cron: str | None = None, timezone: str = 
         timezone: the zone of ``cron``.
 
     Raises:
-        InvalidRequest: no trigger is given, or two have the same ``id``.
+        InvalidRequest: no trigger is given, two have the same ``id``, or ``cron`` or ``timezone`` is none.
 
     Example:
         >>> either = any_of(EventTrigger(asset_id="a"), EventTrigger(asset_id="b"), cron="@daily")
@@ -53,9 +54,38 @@ def any_of(*triggers: ScheduleTrigger, cron: str | None = None, timezone: str = 
     condition = _any([trigger.as_schedule() for trigger in placed])
     if cron is None:
         return condition
-    from airflow.sdk import AssetOrTimeSchedule, CronTriggerTimetable
+    from airflow.sdk import AssetOrTimeSchedule
 
-    return AssetOrTimeSchedule(timetable=CronTriggerTimetable(cron, timezone=timezone), assets=condition)
+    return AssetOrTimeSchedule(timetable=_timetable(cron, timezone), assets=condition)
+
+
+def _timetable(cron: str, timezone: str) -> CronTriggerTimetable:
+    """Check what Airflow would only find when the scheduler asks for the first time."""
+    from zoneinfo import ZoneInfo
+
+    from airflow.sdk import CronTriggerTimetable
+    from airflow.sdk.exceptions import AirflowTimetableInvalid
+
+    try:
+        ZoneInfo(timezone)
+    except (KeyError, ValueError, TypeError, OSError):
+        raise InvalidRequest(
+            f"any_of() has the timezone {timezone!r}, which is none.",
+            hint="Write a name of the tz database: 'Europe/Berlin'.",
+            field="timezone",
+            value=str(timezone),
+        ) from None
+    timetable = CronTriggerTimetable(cron, timezone=timezone)
+    try:
+        timetable.validate()
+    except (AirflowTimetableInvalid, AttributeError, TypeError) as error:
+        raise InvalidRequest(
+            f"any_of() has the cron {cron!r}, which is none: {str(error).rstrip('.')}.",
+            hint="Write five fields ('0 6 * * *') or a preset ('@daily').",
+            field="cron",
+            value=str(cron),
+        ) from None
+    return timetable
 
 
 def _placed(trigger: Any, position: int) -> ScheduleTrigger:

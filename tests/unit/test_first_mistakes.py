@@ -7,12 +7,13 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from airflow.sdk import DAG
 
-from airflow_assets.exceptions import AssetCatalogError, InvalidRequest
+from airflow_assets.exceptions import AssetCatalogError, InvalidQuery, InvalidRequest
 from airflow_assets.get_provider_info import get_provider_info
 from airflow_assets.macros import assets
 from airflow_assets.operators import Set
-from airflow_assets.triggers import EventTrigger, any_of
+from airflow_assets.triggers import EventTrigger, FreshnessTrigger, any_of
 from airflow_assets.types import Table
 
 if TYPE_CHECKING:
@@ -52,6 +53,41 @@ def test_a_wrong_trigger_names_the_users_line(arguments: dict[str, Any], says: s
 def test_a_trigger_is_not_a_schedule_yet(make: Callable[[], object]) -> None:
     with pytest.raises(InvalidRequest, match=r"Call \.as_schedule\(\)"):
         make()
+
+
+@pytest.mark.parametrize(
+    "trigger", [EventTrigger(asset_id="a"), FreshnessTrigger(namespace="n", max_staleness="PT1H")]
+)
+def test_a_trigger_alone_is_a_schedule(trigger: Any) -> None:
+    marker = trigger.as_schedule()
+    assert DAG("d", schedule=trigger).timetable == DAG("d", schedule=[marker]).timetable
+    assert list(trigger) == [marker]
+    assert marker in trigger
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"cron": "nonsense"}, "five fields"),
+        ({"cron": 5}, "five fields"),
+        ({"cron": "@daily", "timezone": "Moon"}, "tz database"),
+    ],
+)
+def test_any_of_refuses_what_is_no_time(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        any_of(EventTrigger(asset_id="a"), **arguments)
+
+
+@pytest.mark.parametrize("cron", ["@daily", "0 6 * * *"])
+def test_any_of_takes_times(cron: str) -> None:
+    DAG("d", schedule=any_of(EventTrigger(asset_id="a"), cron=cron, timezone="Europe/Berlin"))
+
+
+def test_a_condition_without_a_value_is_refused() -> None:
+    with pytest.raises(InvalidQuery, match="has no value"):
+        EventTrigger(metadata_query=[{"field": "owner", "type": "EQUAL_TO"}])
+    EventTrigger(metadata_query=[{"field": "owner", "type": "EQUAL_TO", "value": None}])
+    EventTrigger(metadata_query=[{"field": "owner", "type": "EXISTS"}])
 
 
 def test_any_of_takes_triggers() -> None:

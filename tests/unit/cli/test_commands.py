@@ -217,3 +217,14 @@ def test_an_interrupt_is_no_traceback(cli, catalog, monkeypatch) -> None:
     monkeypatch.setattr(catalog, "get_asset", interrupted)
     code, _, err = cli("get", "a")
     assert (code, err) == (exit_codes.INTERRUPTED, "error: interrupted\n")
+
+
+@pytest.mark.parametrize("command", [["events", "--id"], ["history"], ["lineage"], ["get"]])
+def test_an_asset_that_does_not_exist_is_not_found(cli, catalog, command) -> None:
+    add("a")
+    get_client().delete_asset("a")
+    code, _, err = cli(*command, "nope")
+    assert code == exit_codes.NOT_FOUND
+    assert "'nope'" in err
+    if command != ["get"]:
+        assert cli(*command, "a")[0] == 0  # deleted, but it has a past
