@@ -6,12 +6,16 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Select, and_, bindparam, null, select
 
 from airflow_assets.airflow_bridge.context import get_service, orm
+from airflow_assets.airflow_bridge.subscriptions import teams_of
 from airflow_assets.catalog.engine import read
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def find_try(ti_id: str) -> TaskTry | None:
 
 
 def dag_of_trigger(trigger_id: str) -> str | None:
-    """Return the Dag whose task waits for a trigger; None for an asset watcher's, or an unknown one."""
+    """Return the Dag whose task waits for a trigger, or that is scheduled on what it watches."""
     if not trigger_id.isdecimal():
         return None
     from airflow.models.taskinstance import TaskInstance
@@ -52,7 +56,21 @@ def dag_of_trigger(trigger_id: str) -> str | None:
         dag_id: str | None = session.scalar(
             select(TaskInstance.dag_id).where(TaskInstance.trigger_id == int(trigger_id)).limit(1)
         )
-    return dag_id
+        return dag_id or _dag_of_watcher(session, int(trigger_id))
+
+
+def _dag_of_watcher(session: Session, trigger_id: int) -> str | None:
+    """One of the Dags that are scheduled on what a trigger watches; None where they are of several teams."""
+    from airflow.models.asset import AssetWatcherModel, DagScheduleAssetReference
+
+    found = session.scalars(
+        select(DagScheduleAssetReference.dag_id)
+        .join(AssetWatcherModel, AssetWatcherModel.asset_id == DagScheduleAssetReference.asset_id)
+        .where(AssetWatcherModel.trigger_id == trigger_id)
+        .order_by(DagScheduleAssetReference.dag_id)
+    ).all()
+    known = teams_of(session, set(found))
+    return found[0] if found and len({known.get(dag_id) for dag_id in found}) == 1 else None
 
 
 @lru_cache(maxsize=1)
