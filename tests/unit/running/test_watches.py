@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from airflow_assets.catalog import tables
 from airflow_assets.triggers import ScriptTrigger
@@ -146,3 +147,37 @@ def test_a_missing_engine_is_told_and_remembered_nowhere(
     assert "'docker', which is not on the PATH" in scene.poll().error
     assert scene.poll().state is None
     assert scene.firings() == []
+
+
+async def longest_turn(stop: asyncio.Event) -> float:
+    """CPU seconds that this thread spent between two turns of the loop: other programs do not count."""
+    longest = 0.0
+    while not stop.is_set():
+        begun = time.thread_time()
+        await asyncio.sleep(0.002)
+        longest = max(longest, time.thread_time() - begun)
+    return longest
+
+
+def test_200_triggers_do_not_hold_up_the_loop(scene: Scene) -> None:
+    def checked() -> bool:
+        with scene.engine.connect() as conn:
+            return conn.scalar(select(func.count()).where(tables.poll.c.number >= 1)) == 200
+
+    async def play() -> float:
+        over = asyncio.Event()
+        triggers = [
+            ScriptTrigger(f"print({n})", exit_condition="exit 0", interval="PT1H") for n in range(200)
+        ]
+        tasks = [asyncio.create_task(run(scene.rebuilt(trigger))) for trigger in triggers]
+        turns = asyncio.create_task(longest_turn(over))
+        await asyncio.to_thread(wait_until, checked, 240, "200 checks", 0.5)
+        over.set()
+        longest = await turns
+        await stop(tasks)
+        return longest
+
+    longest = asyncio.run(play())
+    print(f"200 script triggers checked: the longest turn of the loop took {longest * 1000:.1f} ms of CPU")
+    assert len(scene.firings()) == 200
+    assert longest < 0.1
