@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import uuid6
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from airflow_assets.catalog import firings, tables
 from airflow_assets.catalog.engine import db_now
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_PAYLOAD = 8_000_000
 """Characters; of a firing with more than that the assets travel without metadata and description."""
+FORGET = timedelta(days=366)
+"""How long a poll that nobody checks is remembered; a definition that was changed never is again."""
 _poll = tables.poll.c
 
 
@@ -166,6 +168,7 @@ def _remember(
         conn.execute(
             insert(tables.poll).values(poll_key=poll.key, kind=poll.kind, definition=definition, **values)
         )
+        conn.execute(delete(tables.poll).where(_poll.checked < now - FORGET))
         return True
     done = conn.execute(
         update(tables.poll)

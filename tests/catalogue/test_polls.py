@@ -114,6 +114,22 @@ def move_due(service: CatalogService, by: timedelta) -> None:
         conn.execute(update(tables.poll).values(due=due + by))
 
 
+def test_what_nobody_has_polled_for_a_year_is_forgotten(service: CatalogService) -> None:
+    kept, gone = script("kept"), script("gone")
+    for poll in (kept, gone):
+        report(service, poll, matched=True, payload={})
+    with service.engine.begin() as conn:
+        checked = conn.execute(select(tables.poll.c.checked)).scalars().first()
+        assert checked is not None
+        for poll, days in ((kept, 300), (gone, 400)):
+            this = tables.poll.c.poll_key == poll.key
+            conn.execute(update(tables.poll).where(this).values(checked=checked - timedelta(days=days)))
+    report(service, script("new"), matched=False)
+    with service.engine.connect() as conn:
+        keys = set(conn.scalars(select(tables.poll.c.poll_key)))
+    assert keys == {kept.key, script("new").key}
+
+
 def test_processes_that_report_the_same_check_fire_once(service: CatalogService) -> None:
     url = service.engine.url.render_as_string(hide_password=False)
     poll = script()
