@@ -39,11 +39,15 @@ def serve(work: Callable[[Request], Request]) -> None:
 def serve_records(record: Callable[[int], object]) -> None:
     """Serve requests `{"first": f, "count": n, "writers": w}` by calling `record(f) … record(f + n - 1)`.
 
-    Each of the w threads takes one contiguous share, so that the writers meet on the same assets.
+    Each of the w threads takes one contiguous share, so that the writers meet on the same assets. With
+    `"rate": r` one thread begins at most r a second, and `latencies` has the seconds that each took.
     """
 
     def work(request: Request) -> Request:
-        first, count, writers = request["first"], request["count"], request["writers"]
+        first, count = request["first"], request["count"]
+        if "rate" in request:
+            return {"count": count, "latencies": _paced(record, first, count, request["rate"])}
+        writers = request["writers"]
         bounds = [first + count * writer // writers for writer in range(writers + 1)]
 
         def share(writer: int) -> None:
@@ -58,3 +62,15 @@ def serve_records(record: Callable[[int], object]) -> None:
         return {"count": count}
 
     serve(work)
+
+
+def _paced(record: Callable[[int], object], first: int, count: int, rate: float) -> list[float]:
+    latencies = []
+    due = time.perf_counter()
+    for number in range(first, first + count):
+        time.sleep(max(0.0, due - time.perf_counter()))
+        began = time.perf_counter()
+        record(number)
+        latencies.append(time.perf_counter() - began)
+        due = max(due + 1 / rate, began)
+    return latencies

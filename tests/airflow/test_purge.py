@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import shlex
 import uuid
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -182,6 +185,11 @@ def test_a_dag_and_the_command_purge(airflow: AirflowProcess) -> None:
     purged = json.loads(airflow.cli(*here, "--events", "--yes").stdout)
     assert (purged["purgedAssetsCount"], purged["purgedAssetEventsCount"]) == (1, 2)
     assert airflow.request("GET", f"{API}/assets/purging.two").status_code == 404
+
+    page = (Path(__file__).parents[2] / "docs" / "purge.md").read_text()
+    (line,) = re.findall(r"^\$ airflow (db clean .+)$", page, re.MULTILINE)
+    cleaned = airflow.cli(*shlex.split(line), "--error-on-cleanup-failure")
+    assert "asset_event" in cleaned.stdout + cleaned.stderr
 
     doctor = json.loads(airflow.cli("assets-catalog", "doctor", "-o", "json").stdout)
     assert any("retention" in json.dumps(check) for check in doctor), "the job runs"
