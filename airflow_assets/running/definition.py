@@ -37,6 +37,12 @@ class Definition:
             raise InvalidRequest(
                 "script is blank or not a text.", hint="Give the source of a Python script.", field="script"
             )
+        if "\0" in self.script or any("\ud800" <= char <= "\udfff" for char in self.script):
+            raise InvalidRequest(
+                "script contains U+0000 or half of a surrogate pair.",
+                hint="Write it as an escape.",
+                field="script",
+            )
         if (size := len(json.dumps(self.script))) > MAX_SCRIPT:
             raise InvalidRequest(
                 f"script has {size:,} characters; at most {MAX_SCRIPT:,} are allowed.",

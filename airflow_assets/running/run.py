@@ -96,26 +96,28 @@ def _check(script: Script, answer: dict[str, Any], logs: str) -> None:
 
 
 async def _ask(request: dict[str, Any]) -> dict[str, Any]:
-    # Popen returns when the program has replaced the child, which is vforked: after about a millisecond.
-    process = subprocess.Popen(  # noqa: ASYNC220, S603
-        [sys.executable, "-I", "-S", SUPERVISOR],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_own_environment(),
-        cwd="/",
-        start_new_session=True,
-    )
-    conversation = _Conversation(process, request)
+    try:
+        conversation = _Conversation(_supervisor(), request)
+    except OSError as error:
+        raise ScriptNotRun("not_started", f"No process could be started: {error}.") from None
     try:
         return await conversation.answer()
     finally:
         await asyncio.shield(conversation.end())
 
 
-def _own_environment() -> dict[str, str]:
+def _supervisor() -> subprocess.Popen[bytes]:
+    """Return when the program has replaced the child, which is vforked: after about a millisecond."""
     kept = ("PATH", "LANG", "LD_LIBRARY_PATH")
-    return {name: os.environ[name] for name in kept if name in os.environ}
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-I", "-S", SUPERVISOR],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in kept if name in os.environ},
+        cwd="/",
+        start_new_session=True,
+    )
 
 
 class _Conversation:

@@ -152,8 +152,7 @@ class Children:
 
     def end(self) -> None:
         """End every process of the script: TERM, and KILL for those that stay."""
-        self.reap()
-        if self.none_left:
+        if self.gone():
             return
         self._signal(signal.SIGTERM)
         self._wait(TERM_GRACE, None)
@@ -161,11 +160,21 @@ class Children:
 
     def _wait(self, seconds: float, kill: signal.Signals | None) -> None:
         deadline = time.monotonic() + seconds
-        while not self.none_left and time.monotonic() < deadline:
+        while not self.gone() and time.monotonic() < deadline:
             if kill is not None:
                 self._signal(kill)
             time.sleep(0.01)
-            self.reap()
+
+    def gone(self) -> bool:
+        """Whether nothing is left; where processes cannot be adopted, nothing of the script's group."""
+        self.reap()
+        if LINUX or not self.none_left:
+            return self.none_left
+        try:
+            os.killpg(self.main, 0)
+        except OSError:
+            return True
+        return False
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in _descendants(os.getpid()):
@@ -199,7 +208,9 @@ def _become_script(request: dict[str, Any], folder: str, source: int, output: in
 def _limit(kind: int, most: int) -> None:
     hard = resource.getrlimit(kind)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (most, most))
+    # macOS knows some limits by name only.
+    with contextlib.nullcontext() if LINUX else contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(kind, (most, most))
 
 
 def _prctl(option: int, value: int) -> None:
@@ -302,7 +313,7 @@ def _run(request: dict[str, Any], folder: str) -> dict[str, Any]:
         "dropped": kept.dropped,
         "lines": [_base64(line) for line in kept.lines],
         "lines_dropped": kept.lines_dropped,
-        "left": not children.none_left,
+        "left": not children.gone(),
     }
 
 

@@ -39,6 +39,8 @@ FULL: dict[str, Any] = {
         ({"script": "  "}, "script is blank"),
         ({"script": None}, "script is blank"),
         ({"script": "x" * 40_000}, "at most 40,000"),
+        ({"script": "a = '\0'"}, "U+0000"),
+        ({"script": "a = '\ud800'"}, "surrogate"),
         ({"interval": "10 s"}, "not a duration"),
         ({"interval": "PT0.5S"}, "between one second"),
         ({"timeout": 0}, "timeout=0"),

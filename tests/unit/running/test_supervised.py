@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -19,7 +20,6 @@ from tests.support.processes import is_running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SHORT = Limits(timeout=1.0)
 # Two children in sessions of their own, each with a child; none of the five minds TERM. Says their ids first.
@@ -385,3 +385,33 @@ def test_no_thread_is_started() -> None:
         return most
 
     assert asyncio.run(counted()) == threading.active_count()
+
+
+def test_where_nothing_can_be_adopted_the_group_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_assets.running import run as module
+
+    elsewhere = tmp_path / "supervisor.py"
+    text = Path(module.SUPERVISOR).read_text().replace('LINUX = sys.platform == "linux"', "LINUX = False")
+    assert "LINUX = False" in text
+    elsewhere.write_text(text)
+    monkeypatch.setattr(module, "SUPERVISOR", str(elsewhere))
+    in_group = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    with open(PIDS, "w") as out: out.write(f"{os.getpid()} ")
+    time.sleep(1000)
+while not os.path.exists(PIDS): time.sleep(0.01)
+""".replace("PIDS", repr(str(tmp_path / "pids")))
+    assert run(in_group).exit_code == 0
+    wait_until(lambda: not any_exists(tmp_path), 5, "the child to be gone")
+    error = not_run(f"{in_group}time.sleep(1000)", limits=SHORT)
+    assert error.reason == "timeout"
+    wait_until(lambda: not any_exists(tmp_path), 5, "the child to be gone")
+
+
+def test_no_process_to_be_had_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    assert not_run("pass").reason == "not_started"
