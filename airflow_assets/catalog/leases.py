@@ -50,9 +50,11 @@ def acquire(engine: Engine, caller: Caller, body: AcquireLeases) -> LeaseGrant:
             number is out of date. With ``wait_id`` the caller then has a place in the queue.
     """
     owner = Owner.of(caller, body.scope)
-    lease = leases_postgres.acquire(engine, caller, body, owner)
-    if lease is not None:
-        return LeaseGrant.model_construct(leases=[lease])
+    plain = leases_postgres.acquire(engine, caller, body, owner)
+    if isinstance(plain, AssetLocked):
+        raise plain
+    if plain is not None:
+        return LeaseGrant.model_construct(leases=[plain])
 
     def work(conn: Connection, former: bool) -> LeaseGrant | AssetLocked:
         assets, now = lock_assets(conn, caller, body.asset_ids, former=former)
@@ -209,6 +211,8 @@ class _Acquisition:
     def _join(self) -> None:
         assert self.wait_id is not None  # noqa: S101 - asked before
         queue = self.queue or leases_queue.Queue(self.conn, (), self.now)
+        if queue.has(self.assets.keys(), self.owner.key, self.wait_id):
+            return
         queue.join(self.assets.keys(), self.owner.key, self.wait_id)
         new = [key for key in sorted(self.assets) if key not in self.leases]
         if new:

@@ -8,42 +8,57 @@ nothing, the general way of :mod:`~airflow_assets.catalog.leases` decides and fi
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_assets.catalog.engine import retrying
 from airflow_assets.catalog.leases_owner import keys_of
-from airflow_assets.catalog.leases_rows import FREE, microseconds, to_lease
+from airflow_assets.catalog.leases_rows import FREE, held_by_other, microseconds, of_ended_runs, to_lease
 from airflow_assets.catalog.prepared import Prepared, prepares
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from sqlalchemy import Connection, Engine
 
     from airflow_assets.catalog.leases_owner import Owner
+    from airflow_assets.exceptions import AssetLocked
     from airflow_assets.schemas.actors import Caller
     from airflow_assets.schemas.lease import Lease
     from airflow_assets.schemas.leases import AcquireLeases, ReleaseLeases
 
+T = TypeVar("T")
 _ANY_NUMBER = (1 << 63) - 1
 
 
-def acquire(engine: Engine, caller: Caller, body: AcquireLeases, owner: Owner) -> Lease | None:
-    """Acquire the lock of one asset if it is free and nobody waits for it; None when nothing was done."""
+def acquire(engine: Engine, caller: Caller, body: AcquireLeases, owner: Owner) -> Lease | AssetLocked | None:
+    """Acquire the lock of one asset if it is free and nobody waits for it; None when that is not so plain.
+
+    Who does not want to wait is told at once that somebody else holds it.
+    """
     if not _is_plain(engine, caller, body.asset_ids) or caller.fencing_tokens:
         return None
-    asset_id = body.asset_ids[0]
+    key = identity(caller.tenant, body.asset_ids[0])
     columns = owner.columns()
     own = {"ttl": microseconds(body.ttl), "hold_after_run": body.hold_after_run}
-    values = (identity(caller.tenant, asset_id), caller.tenant, *columns.values(), *own.values())
-    rows = _run(engine, _ACQUIRE, values)
-    if not rows:
-        return None
-    present_id, fencing, acquired, until = rows[0]
-    row = _Row(**columns, **own, fencing=fencing, acquired=acquired, locked_until=until)
-    return to_lease(row, present_id)
+
+    def attempt(conn: Connection) -> Lease | AssetLocked | None:
+        rows = _ACQUIRE.rows(conn, key, caller.tenant, *columns.values(), *own.values())
+        if not rows:
+            return None if body.wait_id else _foreign(conn, key, owner)
+        present_id, fencing, acquired, until = rows[0]
+        row = _Row(**columns, **own, fencing=fencing, acquired=acquired, locked_until=until)
+        return to_lease(row, present_id)
+
+    return _committing(engine, attempt, None)
+
+
+def _foreign(conn: Connection, key: bytes, owner: Owner) -> AssetLocked | None:
+    for present_id, *columns in _HELD.rows(conn, key):
+        row: Any = _Row(**dict(zip(_SHOWN, columns, strict=True)))
+        if bytes(row.owner_key) != owner.key and not of_ended_runs(conn, {key: row}):
+            return held_by_other(present_id, row)
+    return None
 
 
 def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> bool:
@@ -55,7 +70,8 @@ def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> bool:
         return False  # the number may be known by another id of the asset
     token = caller.fencing_tokens.get(asset_id, _ANY_NUMBER)
     mine = sorted(keys_of(caller.source))
-    return bool(_run(engine, _RELEASE, (identity(caller.tenant, asset_id), mine, token)))
+    key = identity(caller.tenant, asset_id)
+    return _committing(engine, lambda conn: bool(_RELEASE.rows(conn, key, mine, token)), False)
 
 
 class _Row:
@@ -69,32 +85,30 @@ def _is_plain(engine: Engine, caller: Caller, ids: list[str]) -> bool:
     return engine.dialect.name == "postgresql" and len(ids) == 1 and not caller.hidden_namespaces
 
 
-def _run(engine: Engine, statement: Prepared, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    def attempt() -> list[tuple[Any, ...]]:
-        with _committing(engine) as conn:
-            return statement.rows(conn, *values) if prepares(conn) else []
+def _committing(engine: Engine, work: Callable[[Connection], T], otherwise: T) -> T:
+    """The work on a connection on which each statement is a transaction of its own, if it can be had."""
+
+    def attempt() -> T:
+        with engine.connect() as conn:
+            if not prepares(conn):
+                return otherwise
+            driver: Any = conn.connection.dbapi_connection
+            driver.autocommit = True
+            try:
+                return work(conn)
+            finally:
+                if not conn.invalidated:
+                    driver.autocommit = False
 
     return retrying(attempt)
-
-
-@contextmanager
-def _committing(engine: Engine) -> Iterator[Connection]:
-    """A connection on which each statement is a transaction of its own."""
-    with engine.connect() as conn:
-        driver: Any = conn.connection.dbapi_connection
-        driver.autocommit = True
-        try:
-            yield conn
-        finally:
-            if not conn.invalidated:
-                driver.autocommit = False
 
 
 _ACQUIRE = Prepared(
     "airflow_assets_acquire",
     """
     WITH one AS (
-        SELECT asset_key, id FROM airflow_assets_asset WHERE asset_key = {key} AND NOT deleted FOR UPDATE
+        SELECT asset_key, id FROM airflow_assets_asset WHERE asset_key = {key} AND NOT deleted
+            AND (lock_until IS NULL OR lock_until <= clock_timestamp()) FOR UPDATE
     ), begun AS MATERIALIZED (
         SELECT asset_key, id, clock_timestamp() AS now FROM one
     ), held AS (
@@ -135,6 +149,19 @@ _ACQUIRE = Prepared(
         "ttl": "bigint",
         "hold_after_run": "boolean",
     },
+)
+_SHOWN = (
+    "owner_key", "owner_type", "dag_id", "run_id", "task_id", "map_index", "user_name", "locked_until",
+    "hold_after_run",
+)  # fmt: skip
+_HELD = Prepared(
+    "airflow_assets_held",
+    """
+    SELECT asset.id, <shown>
+    FROM airflow_assets_lease AS lease JOIN airflow_assets_asset AS asset USING (asset_key)
+    WHERE lease.asset_key = {key} AND lease.locked_until > clock_timestamp() AND NOT asset.deleted
+    """.replace("<shown>", ", ".join(f"lease.{name}" for name in _SHOWN)),
+    {"key": "bytea"},
 )
 _RELEASE = Prepared(
     "airflow_assets_release",

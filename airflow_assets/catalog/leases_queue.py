@@ -50,6 +50,17 @@ class Queue:
         others = [row for row in self._live[key] if bytes(row.owner_key) != owner_key]
         return sum(own is None or _place(row) < own for row in others)
 
+    def has(self, keys: Collection[bytes], owner_key: bytes, wait_id: str) -> bool:
+        """Tell whether the wait has its place in all of these queues, and has asked a short while ago."""
+        recent = self._now - REFRESH_AFTER
+        return all(
+            any(
+                row.wait_id == wait_id and bytes(row.owner_key) == owner_key and row.seen > recent
+                for row in self._live[key]
+            )
+            for key in keys
+        )
+
     def join(self, keys: Collection[bytes], owner_key: bytes, wait_id: str) -> None:
         """Take a place at the end of the queues of these assets, or keep the one that is held already."""
         place = self._place(wait_id)
