@@ -17,6 +17,7 @@ from airflow_assets.airflow_bridge.planning import Matcher
 from airflow_assets.airflow_bridge.registry import present_ids
 from airflow_assets.airflow_bridge.run_times import with_runs
 from airflow_assets.airflow_bridge.runs import SerializedDags, Start, make_runs
+from airflow_assets.airflow_bridge.sensor_places import SensorPlaces
 from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscriptions, teams_of
 from airflow_assets.catalog.engine import db_now, read
 from airflow_assets.catalog.service import CatalogService
@@ -50,7 +51,9 @@ class AirflowService(CatalogService):
 
     def purge(self, caller: Caller, body: Purge) -> PurgeResult:
         """Make one step of a purge; sensors that have ended hold back nothing."""
-        log_readers.forget_ended_sensors(self.engine)
+        places = SensorPlaces(self.engine)
+        while body.cursor is None and places.step():
+            pass
         return super().purge(caller, body)
 
     def record_task_run(self, caller: Caller, body: TaskRunRecord) -> RecordResult:
