@@ -120,9 +120,9 @@ class AssetEventSensor(CatalogSensor):
             )
         return EventFilter.model_validate(
             {
-                "asset_id": self.asset_id or None,
-                "namespace": self.namespace or None,
-                "asset_type": self.asset_type or None,
+                "asset_id": self.asset_id,
+                "namespace": self.namespace,
+                "asset_type": self.asset_type,
                 "events": sorted(set(self.events)),
                 "metadata_query": list(self.metadata_query or []),
                 "only_changes": self.only_changes,

@@ -17,14 +17,15 @@ STATEMENTS = (
     "from airflow_assets.operators import Delete, List, Set",
     "from airflow_assets.operators import AssetShipper",
     "from airflow_assets.exporters import FileAssetExporter, OpenLineageAssetExporter",
+    "from airflow_assets.sensors import AssetEventSensor",
     "from airflow_assets.hooks import AssetCatalogHook",
     "from airflow_assets.params import AssetParam",
     "from airflow_assets.cli import get_cli_commands; get_cli_commands()",
 )
 CODE = """
 import json, sys, time
-from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, DAG, Param
-import airflow.cli.cli_config, airflow.policies
+from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator, DAG, Param
+import airflow.sdk.exceptions, airflow.cli.cli_config, airflow.policies
 found = {}
 for statement in json.loads(sys.argv[1]):
     before, start = set(sys.modules), time.process_time()

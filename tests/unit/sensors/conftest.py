@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.support.local_catalog import catalog
+
+__all__ = ["catalog"]
