@@ -66,7 +66,7 @@ repeats()
 overdue()
 """
 CROWD = """
-from datetime import timedelta
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator
 from airflow_assets.triggers import FreshnessTrigger, any_of
 
@@ -74,7 +74,7 @@ CROWD = [
     FreshnessTrigger("PT1S", interval="PT10S", namespace=f"crowd.n{n}", mode="transitions") for n in range(200)
 ]
 with DAG("crowd", schedule=any_of(*CROWD)):
-    BaseOperator(task_id="nothing")
+    EmptyOperator(task_id="nothing")
 
 
 class Measure(BaseOperator):

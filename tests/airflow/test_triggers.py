@@ -135,8 +135,8 @@ def test_a_dag_file_loads_nothing_of_the_server() -> None:
 import sys
 from airflow.sdk import DAG
 before = set(sys.modules)
-from airflow_assets.triggers import EventTrigger, any_of
-DAG("d", schedule=any_of(EventTrigger(namespace="a"), EventTrigger(asset_id="b")))
+from airflow_assets.triggers import EventTrigger, FreshnessTrigger, any_of
+DAG("d", schedule=any_of(EventTrigger(namespace="a"), EventTrigger(asset_id="b"), FreshnessTrigger("PT6H")))
 loaded = {name.split(".")[0] for name in set(sys.modules) - before}
 ours = {name for name in sys.modules if name.startswith("airflow_assets.")}
 print(sorted(loaded & {"sqlalchemy", "alembic", "fastapi", "starlette", "httpx", "openlineage"}))
