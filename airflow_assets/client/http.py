@@ -70,7 +70,7 @@ class _Pool:
         with self._lock:
             if loop not in self._async:
                 # A triggerer has one connection open for each sensor that waits: no limit of httpx's (100).
-                limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+                limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
                 self._async[loop] = httpx.AsyncClient(headers=_headers(), limits=limits)
             return self._async[loop]
 

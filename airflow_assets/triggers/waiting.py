@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 LONGEST_PAUSE = 30.0
+SPREAD = (0.7, 1.0)
+"""A thousand triggers that started together must not come back together for ever."""
 
 
 class EventWaitTrigger(BaseTrigger):
@@ -79,7 +81,7 @@ class EventWaitTrigger(BaseTrigger):
             cursor, failures = seen.cursor, 0
 
     async def _ask(self, client: AsyncCatalogClient, cursor: int, failures: int) -> EventWaitResult | None:
-        """Wait up to 25 seconds; None after a pause when the catalogue cannot be reached."""
+        """Wait for about 20 seconds; None after a pause when the catalogue cannot be reached."""
         from airflow_assets.exceptions import CatalogUnavailable
         from airflow_assets.schemas.events import EventFilter
         from airflow_assets.schemas.waiting import LONGEST_WAIT, EventWait
@@ -87,7 +89,7 @@ class EventWaitTrigger(BaseTrigger):
         wait = EventWait(
             filter=EventFilter.model_validate(self.wanted),
             after=cursor,
-            timeout=LONGEST_WAIT,
+            timeout=LONGEST_WAIT * random.uniform(*SPREAD),  # noqa: S311
             keep_for=None if self.ti_id is None else UUID(self.ti_id),
         )
         try:
