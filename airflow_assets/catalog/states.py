@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -102,14 +102,20 @@ class AssetState:
         self, aliases: Sequence[str] = (), lock: Lease | None = None, now: datetime | None = None
     ) -> Asset:
         """Return the asset as callers see it."""
-        return Asset.model_construct(
+        return Asset.trusted(
+            id=self.id,
+            type=self.type,
+            namespace=self.namespace,
+            display_name=self.display_name,
+            description=self.description,
+            metadata=self.metadata,
+            uri=self.uri,
+            group=self.group,
             tenant_id=self.tenant,
+            created=self.created,
+            updated=self.updated,
+            deleted=self.deleted,
             aliases=list(aliases),
-            lock=lock,
             freshness=None if now is None else Freshness.of(self.metadata, self.updated, now),
-            **{name: getattr(self, name) for name in _SHARED},
+            lock=lock,
         )
-
-
-_NOT_SHOWN = frozenset({"key", "pk", "tenant", "lock_until"})
-_SHARED = tuple(field.name for field in fields(AssetState) if field.name not in _NOT_SHOWN)

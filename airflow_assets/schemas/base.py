@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from typing_extensions import Self
 
 from airflow_assets.exceptions import InvalidRequest
 from airflow_assets.schemas.case import camel
@@ -21,6 +22,24 @@ class Schema(BaseModel):
         frozen=True,
         defer_build=True,
     )
+
+    @classmethod
+    def trusted(cls, **members: Any) -> Self:
+        """Return an object of members that were checked before they came into the catalogue.
+
+        Every member must be given, in the order of the class. It is what unpickling does: three times as
+        fast as ``model_construct``, which looks up aliases and defaults for each.
+        """
+        made = cls.__new__(cls)
+        made.__setstate__(
+            {
+                "__dict__": members,
+                "__pydantic_fields_set__": set(members),
+                "__pydantic_extra__": None,
+                "__pydantic_private__": None,
+            }
+        )
+        return made
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form (camelCase, times as ISO 8601 in UTC)."""

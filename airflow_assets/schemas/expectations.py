@@ -129,7 +129,7 @@ class Freshness(Schema):
         state = FreshnessState.UNKNOWN
         if wanted is not None:
             state = FreshnessState.STALE if wanted.is_stale(updated, now) else FreshnessState.FRESH
-        return cls.model_construct(state=state, age=seconds_between(updated, now))
+        return cls.trusted(state=state, age=seconds_between(updated, now))
 
 
 def seconds_between(begin: datetime, end: datetime) -> float:
