@@ -1,4 +1,4 @@
-"""Ship lineage every five minutes: files to keep, and OpenLineage events over the connection `openlineage`."""
+"""Ship lineage every five minutes: files to keep, and OpenLineage over the connection `openlineage`."""
 
 from __future__ import annotations
 

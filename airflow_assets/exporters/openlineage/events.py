@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from openlineage.client import event_v2 as ol
 
-from airflow_assets.exporters.openlineage.facets import PRODUCER, dataset_facets, job_facets, run_facets
+from airflow_assets.exporters.openlineage.facets import (
+    PRODUCER,
+    dataset_facets,
+    job_facets,
+    run_facets,
+    with_creation,
+)
 from airflow_assets.exporters.openlineage.mapping import MissingKeys
 from airflow_assets.exporters.openlineage.naming import dataset_name
 from airflow_assets.schemas.base import iso
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.shipping import ShippedEvent
 
 Emitted = ol.RunEvent | ol.DatasetEvent
+_Description = tuple[str, str, dict[str, Any]]
 _Dataset = TypeVar("_Dataset", bound=ol.Dataset)
 STATES = {
     TaskState.SUCCESS: ol.RunState.COMPLETE,
@@ -45,6 +52,8 @@ class Builder:
         self._mappings = mappings
         self._runs = runs
         self._report = report
+        self._batch: ExportBatch | None = None
+        self._known: dict[tuple[str, str | None, bool], _Description] = {}
 
     def of_try(self, events: list[ShippedEvent], batch: ExportBatch) -> list[Emitted]:
         """Return what to send of one try, whose bundles these are.
@@ -95,19 +104,36 @@ class Builder:
         *,
         written: bool,
     ) -> list[_Dataset]:
+        if batch is None:
+            return []
         found: dict[tuple[str, str], _Dataset] = {}
-        for ref in refs if batch else ():
-            asset = batch.asset(ref) if batch else None
+        for ref in refs:
             try:
-                mapped: dict[str, Any] = self._mappings.of(ref.id, asset.type if asset else ref.type, asset)
+                namespace, name, facets = self._described(ref, batch, written=written)
             except MissingKeys as missing:
                 self._report(str(missing))
                 continue
-            namespace, name = dataset_name(ref.id, asset, self._tenant)
-            namespace, name = mapped.pop("namespace", namespace), mapped.pop("name", name)
-            facets = dataset_facets(namespace, asset, mapped, event, written=written)
+            if written:
+                facets = with_creation(facets, batch.asset(ref), event)
             found.setdefault((namespace, name), kind(namespace, name, facets=facets))
         return list(found.values())
+
+    def _described(self, ref: AssetRef, batch: ExportBatch, *, written: bool) -> _Description:
+        """Name and facets, made once a batch: many events name the same assets.
+
+        :raises MissingKeys: the asset is of a mapped type and lacks a mapped key.
+        """
+        if batch is not self._batch:
+            self._batch, self._known = batch, {}
+        key = (ref.id, ref.type, written)
+        if key not in self._known:
+            asset = batch.asset(ref)
+            mapped: dict[str, Any] = self._mappings.of(ref.id, asset.type if asset else ref.type, asset)
+            namespace, name = dataset_name(ref.id, asset, self._tenant)
+            namespace, name = mapped.pop("namespace", namespace), mapped.pop("name", name)
+            facets = dataset_facets(namespace, asset, mapped, written=written)
+            self._known[key] = (namespace, name, facets)
+        return self._known[key]
 
 
 def tries(batch: ExportBatch) -> list[list[ShippedEvent]]:

@@ -31,9 +31,9 @@ _KEYS = {
 
 
 def dataset_facets(
-    namespace: str, asset: Asset | None, mapped: dict[str, Any], event: ShippedEvent, *, written: bool
+    namespace: str, asset: Asset | None, mapped: dict[str, Any], *, written: bool
 ) -> dict[str, DatasetFacet]:
-    """Return the facets of one dataset of an event; what does not fit a facet is left out.
+    """Return the facets of a dataset, whichever event names it; what does not fit a facet is left out.
 
     :param mapped: parts from the exporter's mappings; they go before what is found without one.
     """
@@ -47,11 +47,18 @@ def dataset_facets(
         "documentation": _documentation(told.get("documentation")),
         "tags": _tags(told.get("tags")),
         "columnLineage": _column_lineage(told.get("columnLineage")) if written else None,
-        "lifecycleStateChange": _lifecycle(told.get("lifecycleStateChange"), asset, event)
-        if written
-        else None,
+        "lifecycleStateChange": _lifecycle(_told_lifecycle(told, asset)) if written else None,
     }
     return {name: facet for name, facet in made.items() if facet is not None}
+
+
+def with_creation(
+    facets: dict[str, DatasetFacet], asset: Asset | None, event: ShippedEvent
+) -> dict[str, DatasetFacet]:
+    """Return the facets of a written dataset, with CREATE where this very event made the asset."""
+    if asset is None or asset.created != event.created or "lifecycleStateChange" in facets:
+        return facets
+    return {**facets, "lifecycleStateChange": _lifecycle("CREATE")}
 
 
 def run_facets(event: ShippedEvent, parent: tuple[str, str, str], engine: str) -> dict[str, RunFacet]:
@@ -178,17 +185,16 @@ def _is_column_source(value: Any) -> bool:
     )
 
 
-def _lifecycle(value: Any, asset: Asset | None, event: ShippedEvent) -> Any:
-    """What the metadata say; else CREATE by the try that made the asset, DROP when it is deleted now."""
-    kinds = f.lifecycle_state_change_dataset.LifecycleStateChange
-    made_here = asset is not None and asset.created == event.created
-    kind = value if value in kinds.__members__ else None
-    if kind is None and asset is not None and asset.deleted:
-        kind = "DROP"
-    elif kind is None and made_here:
-        kind = "CREATE"
+def _told_lifecycle(told: dict[str, Any], asset: Asset | None) -> str | None:
+    kind = told.get("lifecycleStateChange")
+    if kind in f.lifecycle_state_change_dataset.LifecycleStateChange.__members__:
+        return str(kind)
+    return "DROP" if asset is not None and asset.deleted else None
+
+
+def _lifecycle(kind: str | None) -> Any:
     if kind is None:
         return None
     return f.lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
-        lifecycleStateChange=kinds[kind], **_BY
+        lifecycleStateChange=f.lifecycle_state_change_dataset.LifecycleStateChange[kind], **_BY
     )

@@ -6,6 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import requests
 from openlineage.client import OpenLineageClient
 
 from airflow_assets.exporters.base import ExportFailed
@@ -59,6 +60,20 @@ def without_retries(config: dict[str, Any] | None, client: OpenLineageClient) ->
         return None
     retry = {**(transport.get("retry") or {}), "total": 0, "read": 0, "connect": 0, "status_forcelist": []}
     return {**(config or {}), "transport": {**transport, "type": "http", "retry": retry}}
+
+
+def settle_environment(transport: Any) -> None:
+    """Let an HTTP transport look for proxies, a CA bundle and a netrc once, not for each of its requests.
+
+    That look is a third of what a request costs the client.
+    """
+    session = transport.session
+    session.proxies = requests.utils.get_environ_proxies(transport.url)
+    session.auth = requests.utils.get_netrc_auth(transport.url)
+    if transport.verify is True:
+        bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+        transport.verify = bundle or True
+    session.trust_env = False
 
 
 def _of_connection(exporter_id: str, conn: Connection, uri: str | None) -> dict[str, Any]:
