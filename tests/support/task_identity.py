@@ -28,16 +28,18 @@ def task(run_id: str = "r1", task_id: str = "t", *, map_index: int = -1, try_num
     )
 
 
-def in_task(run_id: str = "r1", task_id: str = "t", **more: int) -> AbstractContextManager[None]:
+def in_task(
+    run_id: str = "r1", task_id: str = "t", *, map_index: int = -1, try_number: int = 1
+) -> AbstractContextManager[None]:
     """Let calls inside the block be made by a task."""
-    return acting_as(task(run_id, task_id, **more))
+    return acting_as(task(run_id, task_id, map_index=map_index, try_number=try_number))
 
 
-def elsewhere(call: Callable[[], T], run_id: str = "r2", **more: int) -> T:
+def elsewhere(call: Callable[[], T], run_id: str = "r2", *, map_index: int = -1) -> T:
     """Make a call as another process would: by a task of another run, under no lock of this one."""
 
     def made() -> T:
-        with in_task(run_id, **more):
+        with in_task(run_id, map_index=map_index):
             return call()
 
     return contextvars.Context().run(made)
