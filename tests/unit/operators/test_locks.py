@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from datetime import timedelta
 
@@ -206,3 +207,39 @@ def test_templates_are_checked_in_the_run() -> None:
     operator.ttl = "P2D"
     with in_task(), pytest.raises(InvalidRequest, match="P2D"):
         operator.execute({"ti": task()})
+
+
+def test_the_trigger_fires_when_the_turn_may_have_come_and_bears_an_outage(monkeypatch) -> None:
+    """An outage is played by a double, since in process there is no connection to cut."""
+    from airflow_assets.client import in_process
+    from airflow_assets.client.identity import acting_as
+    from airflow_assets.exceptions import CatalogUnavailable
+
+    call, outage = in_process.InProcessTransport.call, [CatalogUnavailable("away")]
+
+    def once_away(self, operation, *arguments):
+        if operation.name == "wait_leases" and outage:
+            raise outage.pop()
+        return call(self, operation, *arguments)
+
+    elsewhere(lambda: acquire("a"))
+    ti = task("r1")
+    operator = AcquireAssetLockOperator(task_id="t", asset_id="a", wait=True)
+    with acting_as(ti), pytest.raises(TaskDeferred) as deferred:
+        operator.execute({"ti": ti})
+    assert deferred.value.timeout is None
+    monkeypatch.setattr(in_process.InProcessTransport, "call", once_away)
+
+    async def fire() -> dict:
+        first = asyncio.ensure_future(anext(deferred.value.trigger.run()))
+        done, _ = await asyncio.wait([first], timeout=1.0)
+        assert not done
+        await asyncio.to_thread(run, ReleaseAssetLockOperator, "r2", asset_id="a")
+        return (await asyncio.wait_for(first, 30)).payload
+
+    event = asyncio.run(fire())
+    assert event["waited"] >= 1.0
+    assert not outage
+    with acting_as(ti):
+        outputs = operator.resumed({"ti": ti}, event, **deferred.value.kwargs)
+    assert outputs["executionId"] == "r1"
