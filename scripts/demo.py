@@ -262,9 +262,12 @@ def main() -> int:
     }
     print("starting Airflow ...", flush=True)
     with AirflowProcess(home=home, dags=ROOT / "dags_examples", env=places) as airflow:
+        address = f"{airflow.base_url} (user admin, password admin)"
+        if arguments.serve:
+            print(f"Airflow is at {address}; the example Dags run now", flush=True)
         shown = play(Demo(airflow))
         if arguments.serve:
-            print(f"Airflow serves {airflow.base_url} (user admin, password admin) until Ctrl-C", flush=True)
+            print(f"Airflow serves {address} until Ctrl-C", flush=True)
             wait_for_interrupt()
     print(f"demo: {shown} of {len(STEPS)} steps ok", flush=True)
     return 0 if shown == len(STEPS) else 1
