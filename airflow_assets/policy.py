@@ -1,4 +1,4 @@
-"""The Airflow policy of this provider: every Dag's templates get ``assets`` and ``trigger_asset``.
+"""The Airflow policy of this provider: every Dag's templates get ``assets``, ``trigger_asset`` and its kin.
 
 Airflow loads it in every process that parses Dags; it imports nothing heavy.
 """

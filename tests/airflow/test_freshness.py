@@ -96,7 +96,7 @@ def put(airflow: AirflowProcess, asset_id: str, namespace: str, **metadata: Any)
     airflow.api("POST", f"{API_PREFIX}/upsert", json=body)
 
 
-def ended(airflow: AirflowProcess, dag_id: str, count: int) -> list[str]:
+def ended(airflow: AirflowProcess, dag_id: str, count: int, timeout: float = 120) -> list[str]:
     """Wait for so many runs and return their ids."""
 
     def found() -> list[str] | None:
@@ -104,7 +104,7 @@ def ended(airflow: AirflowProcess, dag_id: str, count: int) -> list[str]:
         assert all(run["state"] == "success" for run in runs)
         return [run["dag_run_id"] for run in runs] if len(runs) >= count else None
 
-    runs: list[str] = airflow.wait_until(found, 120, f"{count} runs of {dag_id}")
+    runs: list[str] = airflow.wait_until(found, timeout, f"{count} runs of {dag_id}")
     return runs
 
 
@@ -184,9 +184,9 @@ def test_a_person_may_ask_what_is_stale_but_not_report_it(airflow: AirflowProces
 def test_with_200_triggers_the_loop_of_the_triggerer_is_not_held_up(airflow: AirflowProcess) -> None:
     airflow.unpause("crowd")
     put(airflow, "crowd.last", "crowd.n199")
-    ended(airflow, "crowd", 1)  # by now the triggerer runs them
+    ended(airflow, "crowd", 1, timeout=300)  # by now the triggerer runs them
     run = airflow.trigger_dag("measure")["dag_run_id"]
-    airflow.wait_for_run("measure", run)
+    airflow.wait_for_run("measure", run, timeout=180)
     found = airflow.xcom("measure", run, "lag")
     airflow.pause("crowd")
     print(f"200 triggers, a check each every 10 s: {found}")

@@ -62,7 +62,7 @@ class Folder:
         before = len(reported.read_text()) if reported.exists() else 0
         self._airflow.wait_until(
             lambda: reported.exists() and len(reported.read_text()) >= before + count,
-            120,
+            240,
             "checks to be reported",
         )
 
@@ -72,10 +72,10 @@ class Folder:
         held.unlink(missing_ok=True)
         self._write("hold", where)
         self.set("on")
-        self._airflow.wait_until(held.exists, 60, f"the poll to stop {where} its report")
+        self._airflow.wait_until(held.exists, 180, f"the poll to stop {where} its report")
         self._airflow.kill("triggerer")
         hold.unlink()
-        self._airflow.restart("triggerer")
+        self._airflow.restart("triggerer", timeout=300)
 
 
 def test_a_killed_triggerer_loses_and_doubles_nothing(standing: AirflowProcess, tmp_path: Path) -> None:
@@ -85,20 +85,20 @@ def test_a_killed_triggerer_loses_and_doubles_nothing(standing: AirflowProcess, 
     standing.unpause("stale")
     folder.wait_reports()
     standing.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
-    standing.wait_until(lambda: len(standing.runs("stale")) == 1, 60, "the table to go stale")
+    standing.wait_until(lambda: len(standing.runs("stale")) == 1, 180, "the table to go stale")
     folder.kill_triggerer("before")
-    standing.wait_until(lambda: len(standing.runs("held")) == 1, 60, "the finding to be found again")
+    standing.wait_until(lambda: len(standing.runs("held")) == 1, 180, "the finding to be found again")
     folder.wait_reports()
     folder.set("off")
     folder.wait_reports()
     folder.kill_triggerer("after")
     folder.wait_reports(3)
-    standing.wait_until(lambda: len(standing.runs("held")) >= 2, 60, "the run of the firing")
+    standing.wait_until(lambda: len(standing.runs("held")) >= 2, 180, "the run of the firing")
     standing.kill("api-server")
     standing.close()
-    standing.restart("api-server")
+    standing.restart("api-server", timeout=300)
     folder.wait_reports(3)
     assert len(standing.runs("held")) == 2, "two transitions"
     assert len(standing.runs("stale")) == 1, "the table has been stale all the time"
     standing.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
-    standing.wait_until(lambda: len(standing.runs("stale")) >= 3, 60, "it to recover and go stale again")
+    standing.wait_until(lambda: len(standing.runs("stale")) >= 3, 180, "it to recover and go stale again")
