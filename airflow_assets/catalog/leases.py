@@ -1,4 +1,4 @@
-"""Acquiring locks, giving them up, and taking them by force.
+"""Acquiring locks.
 
 All times are the database's clock. The rows of the assets are locked first, by key and all in one statement,
 so two acquisitions of overlapping sets follow each other instead of waiting for each other.
@@ -6,35 +6,24 @@ so two acquisitions of overlapping sets follow each other instead of waiting for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, update
 
 from airflow_assets.catalog import leases_postgres, leases_queue, leases_rows, tables
 from airflow_assets.catalog.assets import not_found
-from airflow_assets.catalog.engine import db_now, retrying, write
-from airflow_assets.catalog.leases_assets import Lockable, Moved, lock_assets
-from airflow_assets.catalog.leases_owner import Owner, keys_of
+from airflow_assets.catalog.leases_assets import Lockable, in_turn, lock_assets, tokens_of
+from airflow_assets.catalog.leases_owner import Owner
 from airflow_assets.exceptions import AssetLocked
-from airflow_assets.schemas.leases import (
-    AcquireLeases,
-    ForcedUnlock,
-    ForceUnlockResult,
-    LeaseGrant,
-    ReleaseResult,
-)
-from airflow_assets.schemas.rules import identity, json_text
+from airflow_assets.schemas.leases import LeaseGrant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from sqlalchemy import Connection, Engine
 
     from airflow_assets.schemas.actors import Caller
-    from airflow_assets.schemas.leases import ForceUnlock, ReleaseLeases
-
-T = TypeVar("T")
+    from airflow_assets.schemas.leases import AcquireLeases
 
 
 def acquire(engine: Engine, caller: Caller, body: AcquireLeases) -> LeaseGrant:
@@ -60,72 +49,10 @@ def acquire(engine: Engine, caller: Caller, body: AcquireLeases) -> LeaseGrant:
         assets, now = lock_assets(conn, caller, body.asset_ids, former=former)
         return _Acquisition(conn, _Request(caller, body, owner), assets, now).decide()
 
-    result = _in_turn(engine, work)
+    result = in_turn(engine, work)
     if isinstance(result, AssetLocked):
         raise result
     return result
-
-
-def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> ReleaseResult:
-    """Give up the caller's own locks; what is foreign, free or over stays as it is, as does an unknown asset.
-
-    A caller who carries a fencing number that is out of date gives up nothing.
-    """
-    mine = keys_of(caller.source)
-    if leases_postgres.release(engine, caller, body):
-        return ReleaseResult.model_construct(released=list(body.asset_ids))
-
-    def work(conn: Connection, former: bool) -> ReleaseResult:
-        assets, now = lock_assets(conn, caller, body.asset_ids, former=former, lenient=True)
-        leases = leases_rows.read_leases(conn, {one.key for one in assets.values()})
-        tokens = _tokens(caller, assets)
-        released = {}
-        for asset_id, one in assets.items():
-            row = leases.get(one.key)
-            if row is None or not leases_rows.is_held(row, now) or bytes(row.owner_key) not in mine:
-                continue
-            if tokens.get(one.key, row.fencing) >= row.fencing:
-                released[asset_id] = one.key
-        leases_rows.free(conn, sorted(set(released.values())))
-        if body.wait_id is not None:
-            leases_queue.leave(conn, str(body.wait_id))
-        return ReleaseResult(released=list(released))
-
-    return _in_turn(engine, work)
-
-
-def force_unlock(engine: Engine, caller: Caller, body: ForceUnlock) -> ForceUnlockResult:
-    """Take a lock from its holder, whose later writes under his fencing number are refused, and note why.
-
-    Raises:
-        AssetNotFound: there is no such asset, deleted or not, or it is hidden.
-    """
-
-    def work(conn: Connection, former: bool) -> ForceUnlockResult:
-        assets, now = lock_assets(conn, caller, [body.asset_id], former=former)
-        one = assets[body.asset_id]
-        row = leases_rows.read_leases(conn, [one.key]).get(one.key)
-        if not leases_rows.is_held(row, now):
-            return ForceUnlockResult(unlocked=None)
-        leases_rows.free(conn, [one.key], fence=True)
-        return ForceUnlockResult(unlocked=_noted(conn, caller, body, one, row))
-
-    return _in_turn(engine, work)
-
-
-def _in_turn(engine: Engine, work: Callable[[Connection, bool], T]) -> T:
-    """One transaction; once more, looking for former ids too, where an id is not an asset's present one."""
-    former = False
-
-    def attempt() -> T:
-        with write(engine) as conn:
-            return work(conn, former)
-
-    while True:
-        try:
-            return retrying(attempt)
-        except Moved:
-            former = True
 
 
 class _Request(NamedTuple):
@@ -152,7 +79,7 @@ class _Acquisition:
         self.leases = leases_rows.read_leases(conn, self.assets)
         queued = [key for key, row in self.leases.items() if row.queued]
         self.queue = leases_queue.Queue(conn, queued, now) if queued else None
-        self.tokens = _tokens(self.caller, assets)
+        self.tokens = tokens_of(self.caller, assets)
 
     def decide(self) -> LeaseGrant | AssetLocked:
         for key, one in self.assets.items():
@@ -277,33 +204,6 @@ def _same_attempt(row: Any, owner: Owner) -> bool:
         return False
     same_task = (row.task_id, row.map_index) == (owner.task_id, owner.map_index)
     return not same_task or row.try_number == owner.try_number
-
-
-def _tokens(caller: Caller, assets: dict[str, Lockable]) -> dict[bytes, int]:
-    """The caller's fencing numbers by asset key, whichever of its ids he knows the asset by."""
-    if not caller.fencing_tokens:
-        return {}
-    keys = {identity(caller.tenant, asset_id): one.key for asset_id, one in assets.items()}
-    keys |= {one.key: one.key for one in assets.values()}
-    given = {identity(caller.tenant, name): token for name, token in caller.fencing_tokens.items()}
-    return {keys[key]: token for key, token in given.items() if key in keys}
-
-
-def _noted(conn: Connection, caller: Caller, body: ForceUnlock, one: Lockable, row: Any) -> ForcedUnlock:
-    lease = leases_rows.to_lease(row, one.id)
-    created = db_now(conn)
-    stored = {
-        "tenant": caller.tenant,
-        "asset_pk": one.pk,
-        "lease": json_text(lease.to_json()),
-        "reason": body.reason,
-        "source": json_text(caller.source.to_json()),
-        "created": created,
-    }
-    pk: Any = conn.execute(insert(tables.forced_unlock).values(stored)).inserted_primary_key
-    return ForcedUnlock(
-        id=pk[0], asset_id=one.id, lease=lease, reason=body.reason, source=caller.source, created=created
-    )
 
 
 _LOCK = (

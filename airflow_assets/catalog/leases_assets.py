@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sqlalchemy import bindparam, select
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.assets import not_found
-from airflow_assets.catalog.engine import db_now, utc_now
+from airflow_assets.catalog.engine import db_now, retrying, utc_now, write
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
     from airflow_assets.schemas.actors import Caller
+
+T = TypeVar("T")
 
 
 class Lockable(NamedTuple):
@@ -72,6 +74,31 @@ def lock_assets(
         elif not lenient:
             raise not_found(asset_id)
     return locked, max(row.clock for row in rows) if rows else db_now(conn)
+
+
+def in_turn(engine: Engine, work: Callable[[Connection, bool], T]) -> T:
+    """One transaction; once more, looking for former ids too, where an id is not an asset's present one."""
+    former = False
+
+    def attempt() -> T:
+        with write(engine) as conn:
+            return work(conn, former)
+
+    while True:
+        try:
+            return retrying(attempt)
+        except Moved:
+            former = True
+
+
+def tokens_of(caller: Caller, assets: dict[str, Lockable]) -> dict[bytes, int]:
+    """The caller's fencing numbers by asset key, whichever of its ids he knows the asset by."""
+    if not caller.fencing_tokens:
+        return {}
+    keys = {identity(caller.tenant, asset_id): one.key for asset_id, one in assets.items()}
+    keys |= {one.key: one.key for one in assets.values()}
+    given = {identity(caller.tenant, name): token for name, token in caller.fencing_tokens.items()}
+    return {keys[key]: token for key, token in given.items() if key in keys}
 
 
 def _present_keys(conn: Connection, keys: list[bytes]) -> dict[bytes, bytes]:

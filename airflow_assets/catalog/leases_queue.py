@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from airflow_assets.catalog import leases_rows, tables
-from airflow_assets.catalog.engine import db_now
+from airflow_assets.catalog.engine import utc_now
 from airflow_assets.catalog.write_set import chunks
 from airflow_assets.schemas.leases import WAITER_PATIENCE
 
@@ -94,19 +94,22 @@ def leave(conn: Connection, wait_id: str) -> None:
 def turns(conn: Connection, wait_ids: Sequence[str]) -> set[str]:
     """Return those waits that may have their locks now, or have no place, and so should acquire again.
 
-    One statement for all of them, and one that keeps their places every 15 s; in a writing transaction.
+    One statement for 500 of them, one for the runs that hold what they wait for, and every 15 s one that
+    keeps their places; in a writing transaction.
     """
-    now = db_now(conn)
-    rows = [row for some in _portions(wait_ids) for row in conn.execute(_OF_WAITS, {"waits": some})]
-    keys = {bytes(row.asset_key) for row in rows}
+    rows = [row for some in _portions(wait_ids) for row in conn.execute(_AROUND, {"waits": some})]
+    if not rows:
+        return set(wait_ids)
+    now = max(row.clock for row in rows)
+    wanted = set(wait_ids)
     mine: dict[str, list[Any]] = defaultdict(list)
-    for row in rows:
-        mine[row.wait_id].append(row)
-    held = _held(conn, keys, now)
     queues: dict[bytes, list[Any]] = defaultdict(list)
-    for row in _read(conn, keys):
-        if row.seen > now - WAITER_PATIENCE or row.wait_id in mine:
+    for row in {(bytes(row.asset_key), row.wait_id): row for row in rows}.values():
+        if row.wait_id in wanted:
+            mine[row.wait_id].append(row)
+        if row.wait_id in wanted or row.seen > now - WAITER_PATIENCE:
             queues[bytes(row.asset_key)].append(row)
+    held = _held(conn, rows, now)
     _keep(conn, mine, now)
     return {wait_id for wait_id in wait_ids if all(_is_free(row, held, queues) for row in mine[wait_id])}
 
@@ -120,12 +123,11 @@ def _is_free(own: Any, held: dict[bytes, bytes], queues: dict[bytes, list[Any]])
     )
 
 
-def _held(conn: Connection, keys: Iterable[bytes], now: datetime) -> dict[bytes, bytes]:
-    """The owner of each asset that is locked."""
-    leases = leases_rows.read_leases(conn, keys)
-    live = {key: row for key, row in leases.items() if leases_rows.is_held(row, now)}
+def _held(conn: Connection, rows: Iterable[Any], now: datetime) -> dict[bytes, bytes]:
+    """The holder of each asset that is locked."""
+    live = {bytes(row.asset_key): row for row in rows if row.holder is not None and row.locked_until > now}
     ended = leases_rows.of_ended_runs(conn, live)
-    return {key: bytes(row.owner_key) for key, row in live.items() if key not in ended}
+    return {key: bytes(row.holder) for key, row in live.items() if key not in ended}
 
 
 def _keep(conn: Connection, waits: dict[str, list[Any]], now: datetime) -> None:
@@ -148,8 +150,26 @@ def _portions(items: Sequence[str], size: int = 500) -> list[list[str]]:
     return [list(items[start : start + size]) for start in range(0, len(items), size)]
 
 
+_own = tables.waiter.alias("own")
 _OF_KEYS = select(tables.waiter).where(_waiter.asset_key.in_(bindparam("keys", expanding=True)))
-_OF_WAITS = select(tables.waiter).where(_waiter.wait_id.in_(bindparam("waits", expanding=True)))
+_AROUND = (
+    select(
+        tables.waiter,
+        _lease.owner_key.label("holder"),
+        _lease.dag_id,
+        _lease.run_id,
+        _lease.hold_after_run,
+        _lease.locked_until,
+        utc_now().label("clock"),
+    )
+    .join(tables.lease, _lease.asset_key == _waiter.asset_key)
+    .where(
+        _waiter.asset_key.in_(
+            select(_own.c.asset_key).where(_own.c.wait_id.in_(bindparam("waits", expanding=True)))
+        )
+    )
+)
+"""All who wait for what some wait for, with its lock."""
 _DELETE = delete(tables.waiter).where(
     _waiter.asset_key == bindparam("row_key"), _waiter.wait_id == bindparam("row_wait")
 )

@@ -19,6 +19,7 @@ from airflow_assets.catalog import (
     lease_waits,
     leases,
     leases_listing,
+    leases_release,
     lineage,
     log,
     polls,
@@ -301,12 +302,12 @@ class CatalogService:
         return lease_waits.wait(self.engine, body)
 
     def release_leases(self, caller: Caller, body: ReleaseLeases) -> ReleaseResult:
-        """Give up locks; see :func:`airflow_assets.catalog.leases.release`."""
-        return leases.release(self.engine, caller, body)
+        """Give up locks; see :func:`airflow_assets.catalog.leases_release.release`."""
+        return leases_release.release(self.engine, caller, body)
 
     def force_unlock(self, caller: Caller, body: ForceUnlock) -> ForceUnlockResult:
-        """Take a lock by force; see :func:`airflow_assets.catalog.leases.force_unlock`."""
-        return leases.force_unlock(self.engine, caller, body)
+        """Take a lock by force; see :func:`airflow_assets.catalog.leases_release.force_unlock`."""
+        return leases_release.force_unlock(self.engine, caller, body)
 
     def list_leases(self, caller: Caller, query: LeaseQuery) -> Page[Lease]:
         """Return one page of the locks that are held now."""
