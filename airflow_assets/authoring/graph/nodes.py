@@ -30,13 +30,14 @@ class Parameter:
 
     :param source: the node or resource it gets; empty for others.
     :param hint: its annotation, resolved; null without one.
+    :param by_name: it is passed by its name: it takes nothing else, or one before it keeps its default.
     """
 
     name: str
     gets: Gets
     source: str = ""
     hint: Any = None
-    keyword_only: bool = False
+    by_name: bool = False
     value: Any = None
     """The constant."""
 

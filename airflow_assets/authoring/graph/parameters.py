@@ -13,6 +13,7 @@ from airflow_assets.authoring.graph.nodes import Gets, Parameter
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 
 _CONTEXTS = (AssetExecutionContext, TaskExecutionContext, ActionContext)
 _VARIABLE = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
@@ -36,25 +37,28 @@ def classified(
     """
     hints = type_hints(function)
     found: list[Parameter] = []
+    skipped = False
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in _VARIABLE:
             continue
         hint = hints.get(name)
         known = None if isinstance(hint, str) else hint
-        keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        by_name = skipped or parameter.kind is inspect.Parameter.KEYWORD_ONLY
         if _is_context(hint) or (name == "context" and hint is None):
             if found:
                 raise GraphValidationError(
                     f"Asset {owner!r}: the context {name!r} must be the first parameter of its function"
                 )
-            found.append(Parameter(name, Gets.CONTEXT, hint=known, keyword_only=keyword_only))
+            found.append(Parameter(name, Gets.CONTEXT, hint=known, by_name=by_name))
         elif name == "self" and _origin(hint) is SelfDependency:
-            found.append(Parameter(name, Gets.SELF, owner, _inner(hint), keyword_only))
+            found.append(Parameter(name, Gets.SELF, owner, _inner(hint), by_name))
         elif wired and name in wired:
-            found.append(wired[name])
+            found.append(replace(wired[name], by_name=by_name))
         elif parameter.default is inspect.Parameter.empty:
             gets = _provider(owner, name, nodes, resources)
-            found.append(Parameter(name, gets, name, known, keyword_only))
+            found.append(Parameter(name, gets, name, known, by_name))
+        else:
+            skipped = True
     return found
 
 

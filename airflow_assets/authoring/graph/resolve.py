@@ -291,11 +291,12 @@ def _add_graph_steps(graph: Graph, asset: GraphAsset, registered: Registered) ->
         _add_step(graph, Step(node.name, asset, function, parameters, [node], call=call), registered)
     final = _final(graph, asset, inner)
     own = graph.nodes[asset.name]
-    own.edges = {final: Edge(final, loads=True)} if final else {}
+    own.edges = {final: Edge(final, loads=True)}
     for name, dep in overrides.items():
         if not dep.is_input:
             own.edges[name] = _edge(asset.name, name, dep, {}, loads=False)
-    _add_step(graph, Step(asset.name, asset, asset.function or list, [], [own]), registered)
+    value = Parameter("value", Gets.NODE, final)
+    _add_step(graph, Step(asset.name, asset, _passed_on, [value], [own]), registered)
 
 
 def _inner_parameters(
@@ -328,7 +329,12 @@ def _source(output: Any, inner: Mapping[str, str]) -> str:
     return inner[output.node_name] if output.node_name in inner else str(output.node_name)
 
 
-def _final(graph: Graph, asset: GraphAsset, inner: Mapping[str, str]) -> str | None:
+def _passed_on(value: Any) -> Any:
+    """The step of a graph asset itself: what its last task gave is its own output."""
+    return value
+
+
+def _final(graph: Graph, asset: GraphAsset, inner: Mapping[str, str]) -> str:
     if not stand_in(asset.result):
         raise GraphValidationError(
             f"The body of graph asset {asset.name!r} returns {asset.result!r}, not the output of a task"

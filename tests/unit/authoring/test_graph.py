@@ -84,7 +84,7 @@ def test_what_each_parameter_gets() -> None:
     }
     assert graph.steps["body"].parameters[1].hint == list[int]
     assert gets(graph, "by_name") == {"context": Gets.CONTEXT, "db": Gets.RESOURCE}
-    assert graph.steps["by_name"].parameters[1].keyword_only
+    assert graph.steps["by_name"].parameters[1].by_name
     assert graph.upstreams("by_name") == []
 
 
