@@ -200,13 +200,13 @@ def script(demo: Demo) -> str:
         # Of two looks the second has begun after this was called.
         for _ in range(count):
             looked.unlink(missing_ok=True)
-            demo.airflow.wait_until(looked.exists, 60, "demo_script to look")
+            demo.airflow.wait_until(looked.exists, 180, "demo_script to look")
 
     demo.airflow.unpause("demo_script")
     checked()
     expect(not demo.airflow.runs("demo_script"), "nothing is delivered yet")
     delivery.write_text("delivered")
-    [run] = demo.ended_runs("demo_script", 1, timeout=60)
+    [run] = demo.ended_runs("demo_script", 1, timeout=120)
     found = demo.airflow.xcom("demo_script", run["dag_run_id"], "fetch")
     wanted = {"exitCode": 0, "condition": "state=delivered", "vars": {"state": "delivered"}}
     expect(found == wanted, f"the run should be told {wanted}: {found}")

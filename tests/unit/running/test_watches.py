@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +149,36 @@ def test_a_missing_engine_is_told_and_remembered_nowhere(
     assert "'docker', which is not on the PATH" in scene.poll().error
     assert scene.poll().state is None
     assert scene.firings() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_triggerer_killed_beside_its_report_loses_and_doubles_nothing(scene: Scene, when: str) -> None:
+    trigger = scene.trigger()
+    scene.set("on")
+    flag = scene.folder / "flag"
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.dying_triggerer",
+        str(scene.engine.url.database),
+        when,
+        str(flag),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as dying:
+        assert dying.stdin is not None
+        dying.stdin.write(json.dumps(trigger.as_schedule().watchers[0].trigger.serialize()[1]).encode())
+        dying.stdin.close()
+        wait_until(flag.exists, 120, "the report")
+        dying.kill()
+    assert len(scene.firings()) == (when == "after")
+
+    async def play() -> None:
+        task = asyncio.create_task(run(scene.rebuilt(trigger)))
+        await scene.checks(3)
+        await stop([task])
+
+    asyncio.run(play())
+    assert len(scene.firings()) == 1
 
 
 async def longest_turn(stop: asyncio.Event) -> float:
