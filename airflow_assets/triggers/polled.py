@@ -10,6 +10,7 @@ import asyncio
 import logging
 import random
 from abc import abstractmethod
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger
@@ -68,6 +69,8 @@ class PolledTrigger(BaseEventTrigger):
         for event in never:  # Airflow asks for a generator
             yield event
         await asyncio.sleep(random.uniform(0, min(2.0, SPREAD * interval_seconds(self.poll))))  # noqa: S311
+        # A tenth of a second of imports, which would hold up every trigger of the loop.
+        await asyncio.to_thread(import_module, "airflow_assets.client.http")
         due: CheckResult | None = None
         failures = 0
         while True:
