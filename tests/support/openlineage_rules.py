@@ -62,11 +62,12 @@ def _of_hint(value: Any, hint: Any, path: str) -> typing.Iterator[str]:
         yield from _of_plain(value, hint, path)
 
 
-def _of_container(value: Any, origin: type, inner: Any, path: str) -> typing.Iterator[str]:
+def _of_container(value: Any, origin: Any, inner: Any, path: str) -> typing.Iterator[str]:
     if not isinstance(value, origin):
         yield f"{path} is {value!r}, not a {origin.__name__}"
         return
-    for name, item in enumerate(value) if origin is list else value.items():
+    members: dict[Any, Any] = dict(enumerate(value)) if isinstance(value, list) else dict(value)
+    for name, item in members.items():
         yield from _of_member(item, inner, f"{path}.{name}")
 
 
