@@ -39,6 +39,8 @@ __all__ = ["AssetLock", "LockLost", "asset_lock", "fenced"]
 log = logging.getLogger(__name__)
 
 RENEWALS_A_TTL = 3
+SOON = 1.0
+"""Seconds after which a renewal that failed is tried again."""
 _FINAL = (AssetLocked, NotFound, NotPermitted)
 
 
@@ -160,7 +162,7 @@ class AssetLock:
             stack.enter_context(holding(self))
             stack.callback(self._release)
             name = f"renewal of the lock of {self.asset_ids[0][:50]}"
-            renewal = Renewal(self._renewed, self._ttl / RENEWALS_A_TTL, name)
+            renewal = Renewal(self._renewed, self._interval, name)
             renewal.start()
             stack.callback(renewal.stop)
             self._stack = stack.pop_all()
@@ -179,6 +181,10 @@ class AssetLock:
     def _ttl(self) -> float:
         return self._request.ttl.total_seconds()
 
+    @property
+    def _interval(self) -> float:
+        return self._ttl / RENEWALS_A_TTL
+
     def _client(self, patience: float | None = None) -> CatalogClient:
         from airflow_assets.client import get_client
 
@@ -190,10 +196,11 @@ class AssetLock:
         # The database granted it after the request was sent: a lower bound that needs no clock but this one.
         self._sure_until = sent + self._ttl
 
-    def _renewed(self) -> bool:
-        sent = time.monotonic()
+    def _renewed(self) -> float | None:
+        """Renew; return after how many seconds to do so again, None when the lock is lost."""
+        sent, pause = time.monotonic(), self._interval
         try:
-            leases = self._client(patience=self._ttl / RENEWALS_A_TTL).acquire_leases(self._request).leases
+            leases = self._client(patience=self._interval).acquire_leases(self._request).leases
         except _FINAL as error:
             self._lose(str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, what counts is whether it passes in time
@@ -201,12 +208,13 @@ class AssetLock:
                 self._lose(f"it could not be renewed for {self._ttl:g} s. {type(error).__name__}: {error}")
             else:
                 log.warning("The lock of %s could not be renewed yet: %s", self.asset_ids, error)
+                pause = min(SOON, pause)
         else:
             if {lease.asset_id: lease.fencing_token for lease in leases} != self.tokens:
                 self._lose("it had run out before it was renewed, and somebody else may have held it")
             else:
                 self._keep(leases, sent)
-        return self._lost is None
+        return pause if self._lost is None else None
 
     def _release(self) -> None:
         """Release what this block locked itself, not what a block around it holds."""

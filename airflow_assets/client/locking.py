@@ -43,11 +43,35 @@ def acquire_in_turn(
             return client.acquire_leases(request).leases, sent
         except AssetLocked as error:
             left = deadline - time.monotonic()
+            refuse_hopeless(client, error, request.wait_id)
             if left <= 0:
                 raise given_up(client, error, request.wait_id, patience) from None
             log.info("Waiting: %s", error.detail)
         time.sleep(min(left, pause * random.uniform(0.5, 1.0)))  # noqa: S311 - spreads the waiters
         pause = min(LONGEST_POLL, pause * 1.5)
+
+
+def refuse_hopeless(client: CatalogClient, error: AssetLocked, wait_id: uuid.UUID | None) -> None:
+    """Do not wait for what never comes.
+
+    :raises AssetLocked: the caller's fencing number is out of date; or his own Dag run, which ends only after
+        him, holds what he wants for his task alone.
+    """
+    if "current_fencing_token" in error.members:
+        raise given_up(client, error, wait_id, 0.0)
+    if _is_own_run(error):
+        error = given_up(client, error, wait_id, 0.0)
+        error.hint = "This task's own run holds it: its tasks may write, and need no lock of their own."
+        raise error
+
+
+def _is_own_run(error: AssetLocked) -> bool:
+    from airflow_assets.client.identity import current_task_instance
+
+    ti = current_task_instance()
+    if ti is None or error.members.get("owner_type") != "EXECUTION":
+        return False
+    return bool(error.members.get("owner") == f"{ti.dag_id} / {ti.run_id}")
 
 
 def given_up(
@@ -58,16 +82,13 @@ def given_up(
         return error
     from airflow_assets.schemas.leases import ReleaseLeases
 
-    foreign = error.members.get("asset_id")
-    if foreign:
-        try:
-            # Only the asset that somebody else holds is named: others may be the caller's, and stay so.
-            client.release_leases(ReleaseLeases(asset_ids=[foreign], wait_id=wait_id))
-        except AssetCatalogError as unheard:
-            log.warning("The place in the queue is kept for one more minute: %s", unheard)
-    return AssetLocked(
-        f"{error.detail} It was waited for, for {waited:g} s.", hint=error.hint, **error.members
-    )
+    try:
+        # Nothing has the wait's own id: only the place is given up, no lock that the caller may hold.
+        client.release_leases(ReleaseLeases(asset_ids=[str(wait_id)], wait_id=wait_id))
+    except AssetCatalogError as unheard:
+        log.warning("The place in the queue is kept for one more minute: %s", unheard)
+    told = f"{error.detail} It was waited for, for {waited:g} s." if waited else error.detail
+    return AssetLocked(told, hint=error.hint, **error.members)
 
 
 def request_of(asset_ids: Sequence[str], ttl: Any, scope: Any, **more: Any) -> AcquireLeases:

@@ -11,18 +11,19 @@ if TYPE_CHECKING:
 
 
 class Renewal:
-    """Calls ``renew`` every ``interval`` seconds in a thread of its own, until stopped or told to end.
+    """Calls ``renew`` again and again in a thread of its own, until stopped or told to end.
 
     The thread sees the context variables of the code that starts it. It runs beside pure Python that never
     waits, since the interpreter lets threads take turns; not beside native code that keeps the
     interpreter's lock.
 
-    :param renew: returns whether to go on; it must not raise.
+    :param renew: returns after how many seconds to call it again, None to end; it must not raise.
+    :param first: seconds until the first call.
     """
 
-    def __init__(self, renew: Callable[[], bool], interval: float, name: str) -> None:
+    def __init__(self, renew: Callable[[], float | None], first: float, name: str) -> None:
         self._renew = renew
-        self._interval = interval
+        self._first = first
         self._ended = threading.Event()
         context = contextvars.copy_context()
         self._thread = threading.Thread(target=context.run, args=(self._run,), name=name, daemon=True)
@@ -38,6 +39,6 @@ class Renewal:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._ended.wait(self._interval):
-            if not self._renew():
-                return
+        pause: float | None = self._first
+        while pause is not None and not self._ended.wait(pause):
+            pause = self._renew()

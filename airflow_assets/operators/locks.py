@@ -110,9 +110,10 @@ class AcquireAssetLockOperator(CatalogOperator):
         try:
             return self._outputs(self.client().acquire_leases(self._request(wait_id)).leases)
         except AssetLocked as error:
-            if left <= 0:
-                from airflow_assets.client.locking import given_up
+            from airflow_assets.client.locking import given_up, refuse_hopeless
 
+            refuse_hopeless(self.client(), error, wait_id)
+            if left <= 0:
                 raise given_up(self.client(), error, wait_id, _seconds(self.timeout)) from None
             self.log.info("Waiting for the lock without a worker slot: %s", error.detail)
             self._defer(wait_id, None if left == float("inf") else left)

@@ -13,7 +13,7 @@ from airflow_assets.client.fencing import current_tokens
 from airflow_assets.exceptions import AssetLocked, AssetNotFound, InvalidRequest
 from airflow_assets.locks import LockLost, asset_lock, fenced
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate
-from airflow_assets.schemas.leases import AcquireLeases, ForceUnlock
+from airflow_assets.schemas.leases import AcquireLeases, ForceUnlock, ReleaseLeases
 from tests.support.local_catalog import catalog
 from tests.support.processes import wait_until
 from tests.support.task_identity import elsewhere, in_task
@@ -169,6 +169,30 @@ def test_a_lock_that_cannot_be_renewed_in_time_is_lost(monkeypatch) -> None:
         body()
 
 
+def test_a_renewal_that_failed_is_tried_again_soon(monkeypatch) -> None:
+    """A double stands for the catalogue that is away, as above."""
+    from airflow_assets.client import in_process
+    from airflow_assets.exceptions import CatalogUnavailable
+
+    call, outages = in_process.InProcessTransport.call, [CatalogUnavailable("away")] * 2
+
+    def maybe(self, operation, *arguments):
+        if (
+            operation.name == "acquire_leases"
+            and outages
+            and threading.current_thread().name.startswith("renewal")
+        ):
+            raise outages.pop()
+        return call(self, operation, *arguments)
+
+    monkeypatch.setattr("airflow_assets.locks.SOON", 0.1)
+    monkeypatch.setattr(in_process.InProcessTransport, "call", maybe)
+    with in_task(), asset_lock("a", ttl=3) as lock:
+        before = lock.locked_until
+        wait_until(lambda: lock.locked_until > before, 3, "the renewal to succeed at last")
+    assert not outages
+
+
 def test_the_bodys_own_error_is_the_one_that_counts() -> None:
     def body() -> None:
         with in_task(), asset_lock("a"):
@@ -235,3 +259,26 @@ def test_what_is_wrong_is_said_before_anything_is_asked(arguments, words) -> Non
 def test_only_an_asset_that_is_there_can_be_locked() -> None:
     with in_task(), pytest.raises(AssetNotFound):
         enter("nobody")
+
+
+def test_a_task_does_not_wait_for_its_own_run() -> None:
+    with in_task("r1", "first"):
+        acquire("a")
+    with in_task("r1", "second"), pytest.raises(AssetLocked, match="own run holds it"):
+        enter("a", wait=True)
+    assert owner() == "d / r1"
+    with in_task("r1", "first"):
+        get_client().release_leases(ReleaseLeases(asset_ids=["a"]))
+    elsewhere(enter)
+    with in_task("r1", "second"), asset_lock("a", wait=True, scope="run"):
+        assert owner() == "d / r1"
+
+
+def test_a_block_under_a_lost_lock_does_not_wait_for_ever() -> None:
+    def body() -> None:
+        with in_task(), asset_lock("a"):
+            force()
+            enter("a", wait=True)
+
+    with pytest.raises(AssetLocked, match="by now the asset's is 2"):
+        body()
