@@ -73,7 +73,8 @@ async def wait_leases(
 ) -> Response:
     """Answer when it may be the caller's turn, or after the time asked for."""
     parse_query(None, request.query_params)
-    wait = parse_body(LeaseWait, await read_body(request))
+    body = await read_body(request)
+    wait = await to_thread.run_sync(parse_body, LeaseWait, body, limiter=threads())
     wait_id = str(wait.wait_id)
     if not wait.timeout:
         come = await to_thread.run_sync(_turns, wait_id, limiter=threads())
