@@ -71,6 +71,8 @@ def shipper():
 shipped_work()
 shipper()
 """
+PATIENCE = 300.0
+"""Seconds, on a machine that does much else."""
 LINEAGE = "/airflow_assets/api/v1/lineage"
 
 
@@ -91,21 +93,24 @@ def of_work(receiver: Receiver) -> list[dict[str, Any]]:
 def work(airflow: AirflowProcess) -> str:
     """Run the tasks, and wait until the catalogue knows of all of them."""
     for dag_id in ("shipped_work", "shipper"):
+        airflow.wait_for_dag(dag_id, timeout=PATIENCE)
         airflow.unpause(dag_id)
     run_id = airflow.trigger_dag("shipped_work")["dag_run_id"]
-    airflow.wait_for_run("shipped_work", run_id, "failed")
+    airflow.wait_for_run("shipped_work", run_id, "failed", timeout=PATIENCE)
 
     def recorded() -> bool:
         items = airflow.api("GET", LINEAGE, params={"dagId": "shipped_work", "runId": run_id})["items"]
         return len(items) == 4
 
-    wait_until(recorded, 60, "lineage of four task instances")
+    wait_until(recorded, PATIENCE, "lineage of four task instances")
     return run_id
 
 
 def ship(airflow: AirflowProcess) -> str:
     run_id = airflow.trigger_dag("shipper")["dag_run_id"]
-    airflow.wait_for_run("shipper", run_id, "success")  # by its last task; the one before has failed
+    airflow.wait_for_run(
+        "shipper", run_id, "success", timeout=PATIENCE
+    )  # by its last task; the one before has failed
     return run_id
 
 
@@ -167,7 +172,7 @@ def test_beside_the_provider_there_is_one_run_of_each_try(receiver: Receiver, tm
                 event["eventType"] for event in receiver.of("fail") + receiver.of("write")
             }
 
-        wait_until(provider_is_done, 60, "the provider's own events")
+        wait_until(provider_is_done, PATIENCE, "the provider's own events")
         before = states(of_work(receiver))
         ship(airflow)
     after = states(of_work(receiver))
