@@ -13,7 +13,8 @@ from airflow_assets.api.permissions import actions_of
 from airflow_assets.catalog.service import CatalogService
 from airflow_assets.exceptions import PROBLEM_PREFIX
 from airflow_assets.schemas.base import Schema
-from airflow_assets.schemas.credentials import TENANT_HEADER
+from airflow_assets.schemas.credentials import FENCING_HEADER, TENANT_HEADER
+from airflow_assets.schemas.fencing import MAX_HEADER
 from airflow_assets.schemas.operations import API_PREFIX, OPERATIONS, Action, Operation
 
 _REF = "#/components/schemas/{model}"
@@ -49,6 +50,13 @@ _TENANT = {
     "description": "The tenant the request is about; default main.",
     "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,149}$", "default": "main"},
 }
+_FENCING_TOKENS = {
+    "name": FENCING_HEADER,
+    "in": "header",
+    "description": "Under which locks it writes: base64url of a JSON object, asset id to fencing number.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]*={0,2}$", "maxLength": MAX_HEADER},
+}
+_READS = frozenset({Action.LIST, Action.VIEW})
 _TEXT_ROUTES = {
     "health": ("/health", "Whether database, tables and background jobs are well.", "application/json"),
     "metrics": (
@@ -81,7 +89,7 @@ def document() -> dict[str, Any]:
         "components": {
             "schemas": {**dict(sorted(schemas.items())), "ProblemDocument": _PROBLEM_SCHEMA},
             "responses": {_response_name(status): _problem(text) for status, text in _PROBLEMS.items()},
-            "parameters": {"Tenant": _TENANT},
+            "parameters": {"Tenant": _TENANT, "FencingTokens": _FENCING_TOKENS},
             "securitySchemes": _security_schemes(),
         },
         "security": [{"managedToken": []}, {"airflowToken": []}, {"airflowSession": []}],
@@ -140,7 +148,8 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
          "description": "Percent-encoded, with every character but letters, digits and '-._~' encoded."}
         for name in re.findall(r"\{(\w+)\}", operation.path)
     ]  # fmt: skip
-    return [*parameters, {"$ref": "#/components/parameters/Tenant"}]
+    headers = ["Tenant"] if operation.action in _READS else ["Tenant", "FencingTokens"]
+    return [*parameters, *({"$ref": f"#/components/parameters/{name}"} for name in headers)]
 
 
 def _query_parameters(
