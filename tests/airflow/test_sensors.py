@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.real_airflow, pytest.mark.slow]
 
+EXAMPLE = Path(__file__).parents[2] / "dags_examples" / "sensing.py"
 DAG = """
 from airflow.sdk import dag
 from airflow_assets.sensors import AssetEventSensor, EventTrigger
@@ -65,11 +67,13 @@ def states(airflow: AirflowProcess, run_id: str) -> dict[str, str | None]:
 @pytest.fixture(scope="module")
 def run_id(airflow: AirflowProcess) -> str:
     airflow.write_dag("sensing.py", DAG)
+    airflow.write_dag("demo_sensing.py", EXAMPLE.read_text())
     airflow.wait_for_dag("sensing")
     before = put(airflow, "sense.one", 0)
     run: str = airflow.trigger_dag("sensing", conf={"cursor": before})["dag_run_id"]
     put(airflow, "sense.one", 1)  # after the run's begin, before any poke
     airflow.unpause("sensing")
+    airflow.unpause("demo_sensing")
     waiting = {"task_reschedule": {"up_for_reschedule"}, "task_defer": {"deferred"}, "next": {"deferred"}}
 
     def all_wait() -> bool:
@@ -105,3 +109,9 @@ def test_each_sees_the_first_event_after_its_place(airflow: AirflowProcess, run_
     assert (one["id"], one["event"], one["namespace"]) == ("sense.one", "UPDATED", "sense")
     assert one["cursor"] > seen["run_poke"]["cursor"]
     assert {"type", "displayName", "eventTime", "eventId", "tenantId"} < set(one)
+
+
+def test_the_example_sees_both_loads(airflow: AirflowProcess, run_id: str) -> None:
+    run: str = airflow.trigger_dag("demo_sensing")["dag_run_id"]
+    airflow.wait_for_run("demo_sensing", run, "success", timeout=150)
+    assert airflow.xcom("demo_sensing", run, "report") == [3, 5]
