@@ -7,7 +7,7 @@ import inspect
 import json
 import threading
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,6 +43,7 @@ from airflow_assets.schemas.leases import (
 )
 from airflow_assets.schemas.native import NativeNames
 from airflow_assets.schemas.operations import OPERATIONS
+from airflow_assets.schemas.purge import Purge
 from airflow_assets.schemas.queries import (
     AssetQuery,
     Batch,
@@ -237,6 +238,20 @@ class TestContract:
         over = client.wait_events(on.model_copy(update={"after": second.cursor, "timeout": 0.3}))
         assert over.event is None
         assert over.cursor >= second.cursor
+
+    def test_a_purge_counts_and_takes_its_namespace_alone(self, client: Any, ns: str) -> None:
+        for name in ("in.a", "in.b", "in_side"):
+            client.create_asset(AssetInput(id=f"{ns}.{name}", type="T", namespace=f"{ns}.{name[:7]}"))
+        client.create_asset(AssetInput(id=f"{ns}.own", type="T", namespace=f"{ns}.in"))
+        end = datetime(2200, 1, 1, tzinfo=timezone.utc)
+        body = Purge(end_date=end, namespace=f"{ns}.in", limit=2)
+        for purge in (body.model_copy(update={"dry_run": True}), body):
+            *_, done = client.iter_purge(purge)
+            assert (done.purged_assets_count, done.purged_asset_events_count) == (3, None)
+            assert done.next_cursor is None
+        assert [one.id for one in client.iter_assets(AssetQuery(q=ns))] == [f"{ns}.in_side"]
+        with pytest.raises(InvalidCursor):
+            client.purge(body.model_copy(update={"cursor": "bm90IG9uZQ"}))
 
     def test_lineage_of_what_no_task_touched_is_empty(self, client: Any, ns: str) -> None:
         client.create_asset(AssetInput(id=ns, type="T"))

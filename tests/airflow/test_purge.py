@@ -18,8 +18,11 @@ from sqlalchemy import select, update
 
 from airflow_assets.airflow_bridge import retention as retention_module
 from airflow_assets.airflow_bridge.dispatcher import Dispatcher
+from airflow_assets.airflow_bridge.registry import GONE
 from airflow_assets.airflow_bridge.retention import Retention
 from airflow_assets.catalog import tables
+from airflow_assets.catalog.engine import make_engine, read, write
+from airflow_assets.catalog.log_readers import read_readers
 from airflow_assets.schemas.purge import Purge
 from airflow_assets.triggers import EventTrigger
 from tests.support.airflow_database import CALLER, AirflowDatabase
@@ -45,18 +48,18 @@ from airflow.sdk import DAG
 
 from airflow_assets.operators import PurgeAssets, Set
 
-with DAG("purging", schedule=None):
-    made = [
+with DAG("making", schedule=None):
+    for name in ("one", "two"):
         Set(task_id=f"made_{name}", asset_id=f"purging.{name}", asset_type="T", namespace=f"purging.{name}")
-        for name in ("one", "two")
-    ]
+
+with DAG("purging", schedule=None):
     what = {
         "end_date": "{{ dag_run.run_after + macros.timedelta(days=1) }}",
         "purge_asset_events": "{{ params.get('events', True) }}",
     }
     dry = PurgeAssets(task_id="dry", namespace="{{ dag.dag_id }}", dry_run=True, **what)
     one = PurgeAssets(task_id="one", namespace="purging.one", purge_asset_usages=False, **what)
-    made >> dry >> one
+    dry >> one
 """
 
 
@@ -151,7 +154,10 @@ def test_retention_purges_old_events_and_reports_who_is_idle(
 @pytest.mark.slow
 def test_a_dag_and_the_command_purge(airflow: AirflowProcess) -> None:
     airflow.write_dag("purging.py", DAG_FILE)
-    airflow.unpause("purging")
+    for dag_id in ("making", "purging"):
+        airflow.unpause(dag_id)
+    airflow.wait_for_run("making", airflow.trigger_dag("making")["dag_run_id"])
+    _wait_for_readers(airflow)
     run_id = airflow.trigger_dag("purging")["dag_run_id"]
     airflow.wait_for_run("purging", run_id)
 
@@ -182,6 +188,7 @@ def test_a_dag_and_the_command_purge(airflow: AirflowProcess) -> None:
     )
     counted = json.loads(airflow.cli(*here, "--dry_run").stdout)
     assert (counted["purgedAssetsCount"], counted["purgedAssetEventsCount"]) == (1, None)
+    _wait_for_readers(airflow)
     purged = json.loads(airflow.cli(*here, "--events", "--yes").stdout)
     assert (purged["purgedAssetsCount"], purged["purgedAssetEventsCount"]) == (1, 2)
     assert airflow.request("GET", f"{API}/assets/purging.two").status_code == 404
@@ -193,3 +200,19 @@ def test_a_dag_and_the_command_purge(airflow: AirflowProcess) -> None:
 
     doctor = json.loads(airflow.cli("assets-catalog", "doctor", "-o", "json").stdout)
     assert any("retention" in json.dumps(check) for check in doctor), "the job runs"
+
+
+def _wait_for_readers(airflow: AirflowProcess) -> None:
+    """Until the Dags of other tests have read everything; those that are gone are forgotten an hour early."""
+    engine = make_engine(airflow.database_url)
+    consumer = tables.consumer
+    with write(engine) as conn:
+        conn.execute(consumer.delete().where(consumer.c.kind == "dag", consumer.c.state.contains(GONE)))
+
+    def level() -> bool:
+        with read(engine) as conn:
+            readers = read_readers(conn)
+            return readers.floor(lineage=False) == readers.end
+
+    airflow.wait_until(level, 60, "every reader to be level")
+    engine.dispose()
