@@ -26,7 +26,7 @@ from airflow_assets.exceptions import CatalogUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sqlalchemy import URL, Connection, Engine, RootTransaction
+    from sqlalchemy import URL, Connection, Engine
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import delete, func, select, text, update
+from sqlalchemy.exc import DBAPIError
 
 from airflow_assets.catalog import tables, write_postgres
 from airflow_assets.catalog.engine import make_engine, read, write
@@ -263,9 +264,8 @@ def test_a_connection_lost_with_the_commit_says_so_and_is_not_written_twice(
 
 def test_an_exception_in_between_leaves_nothing_open(urls: Callable[[], str]) -> None:
     with catalogue(urls()) as service:
-        with pytest.raises(ZeroDivisionError), write(service.engine) as conn:
-            conn.execute(tables.sequence.insert().values(name="x", value=1))
-            raise ZeroDivisionError
+        with pytest.raises(DBAPIError), write(service.engine) as conn:
+            conn.execute(text("INSERT INTO airflow_assets_sequence VALUES ('x', 1); SELECT 1 / 0"))
         for _ in range(20):  # every connection of the pool
             with write(service.engine) as conn:
                 assert conn.execute(select(func.count()).select_from(tables.sequence)).scalar_one() == 0
