@@ -45,7 +45,7 @@ class Locks:
                 return ti["state"]
         return None
 
-    def until(self, condition: Callable[[], object], what: str, timeout: float = 90) -> Any:
+    def until(self, condition: Callable[[], object], what: str, timeout: float = 120) -> Any:
         """Wait for a condition."""
         return self.airflow.wait_until(condition, timeout, what)
 
@@ -73,6 +73,7 @@ def locks(airflow: AirflowProcess) -> Locks:
         asset = {"id": f"lock.{name}", "type": TABLE, "namespace": "locks", "metadata": {"by": "test"}}
         airflow.api("POST", f"{API}/assets", json=asset)
     airflow.api("POST", "/api/v2/pools", json={"name": "one_slot", "slots": 1})
+    airflow.wait_for_dag("lock_busy", timeout=180)
     for dag_id in (
         "lock_busy",
         "lock_queue",
