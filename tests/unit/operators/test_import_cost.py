@@ -14,7 +14,7 @@ HEAVY = (
 STATEMENTS = (
     "import airflow_assets.policy",
     "from airflow_assets import assets, trigger_asset",
-    "from airflow_assets.operators import Acquire, Delete, List, Release, Set",
+    "from airflow_assets.operators import Acquire, Delete, List, PurgeAssets, Release, Set",
     "from airflow_assets.locks import asset_lock",
     "from airflow_assets.operators import AssetShipper",
     "from airflow_assets.exporters import FileAssetExporter, OpenLineageAssetExporter",
