@@ -75,8 +75,8 @@ def test_five_hundred_waiters_cost_one_look_up_a_second(pool: ThreadPoolExecutor
 
     found = run(main)
     assert [(n, value) for n, value in enumerate(found) if value] == [(7, "seven"), (8, "eight")]
-    assert 3 <= len(look.calls) <= 7, "2.2 s, a look-up each 0.4 s"
-    assert min(b - a for a, b in zip(look.calls, look.calls[1:], strict=False)) > 0.35
+    assert 2 <= len(look.calls) <= 7, "2.2 s, a look-up each 0.4 s"
+    assert min(b - a for a, b in zip(look.calls, look.calls[1:], strict=False)) > 0.2
     assert all(name.startswith("look") for name in look.threads)
     assert room.taken == 0
 
@@ -94,9 +94,9 @@ def test_a_commit_wakes_it_from_any_thread_and_not_too_often(pool: ThreadPoolExe
 
     found, took = run(main)
     assert found == "news"
-    assert took < 5
-    assert len(look.calls) == 2
-    assert look.calls[1] - look.calls[0] >= 0.29
+    assert took < 15, "and not the 20 s of a look-up that nobody wakes"
+    assert 2 <= len(look.calls) <= 2 + took / 0.3
+    assert look.calls[1] - look.calls[0] >= 0.25
 
 
 def test_nobody_waits_so_nobody_looks(pool: ThreadPoolExecutor, look: Look) -> None:
@@ -132,7 +132,7 @@ def test_a_slow_look_up_blocks_neither_the_loop_nor_a_time_out(pool: ThreadPoolE
         await hub.close()
         return longest
 
-    assert run(main) < 0.3
+    assert run(main) < 0.45
 
 
 def test_a_waiter_that_goes_away_leaves_its_place(pool: ThreadPoolExecutor, look: Look) -> None:
