@@ -104,12 +104,8 @@ def _of_format(value: Any, form: str | None, path: str) -> typing.Iterator[str]:
 
 @cache
 def _facets() -> dict[str, type]:
-    for module in pkgutil.iter_modules(generated.__path__):
-        importlib.import_module(f"{generated.__name__}.{module.name}")
-    found: dict[str, type] = {}
-    pending: list[type] = [base.BaseFacet]
-    while pending:
-        kind = pending.pop()
-        found[kind._get_schema()] = kind  # type: ignore[attr-defined]
-        pending.extend(kind.__subclasses__())
-    return found
+    """The facets by their `_schemaURL`: as the modules name them, since attrs leaves a twin of each class behind."""
+    names = (f"{generated.__name__}.{module.name}" for module in pkgutil.iter_modules(generated.__path__))
+    kinds = [kind for name in names for kind in vars(importlib.import_module(name)).values()]
+    facets = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, base.BaseFacet)]
+    return {kind._get_schema(): kind for kind in facets}
