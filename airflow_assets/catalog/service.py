@@ -329,7 +329,7 @@ class CatalogService:
         return result
 
     def more_readers(self, conn: Connection) -> Sequence[LogReader]:  # noqa: ARG002
-        """Return readers of the log that the table ``consumer`` does not know; those of Airflow, inside it."""
+        """Return readers of the log that are not in the table ``consumer``: Airflow's own, inside it."""
         return ()
 
     def export_rows(self, caller: Caller, query: ExportQuery) -> Page[ExportRow]:
