@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from airflow_assets.exceptions import AssetCatalogError, InvalidRequest
 from airflow_assets.schemas.durations import Duration
-from airflow_assets.schemas.freshness import Expectation, Freshness, FreshnessState, own_expectation
+from airflow_assets.schemas.expectations import Expectation, Freshness, FreshnessState, own_expectation
 from airflow_assets.schemas.polls import FreshnessPoll
 
 PARIS = "Europe/Paris"

@@ -19,7 +19,9 @@ def text() -> str:
         facets=[Facet(name="type", values=values, missing=0, other=7)], total=10, total_is_lower_bound=False
     )
     jobs = (Job("dispatcher", "a", NOW, True), Job("follower", "", NOW, False))
-    return render(types, Vitals(12, {"consumer_dag": 3}, 1.25, {"consumer_dag": 4}, jobs), waiting=5, look_ups=6)
+    return render(
+        types, Vitals(12, {"consumer_dag": 3}, 1.25, {"consumer_dag": 4}, jobs), waiting=5, look_ups=6
+    )
 
 
 def test_every_line_is_a_sample_or_a_comment_and_the_end_is_marked() -> None:
