@@ -34,6 +34,7 @@ from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.events import EventFilter
 from airflow_assets.schemas.expectations import Expectation
 from airflow_assets.schemas.freshness import FreshnessCheck
+from airflow_assets.schemas.lease_waiting import LeaseWait
 from airflow_assets.schemas.leases import (
     AcquireLeases,
     ForcedUnlockQuery,
@@ -54,6 +55,13 @@ from airflow_assets.schemas.queries import (
     HistoryQuery,
     LineageQuery,
     UsageQuery,
+)
+from airflow_assets.schemas.shipping import (
+    BookmarkMove,
+    BookmarksOpen,
+    LineageFilter,
+    LineageRead,
+    ShippedDelete,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
 from airflow_assets.schemas.waiting import EventWait
@@ -296,6 +304,21 @@ class TestContract:
         assert (taken.lease.fencing_token, taken.reason) == (1, "a test")
         assert client.list_forced_unlocks(ForcedUnlockQuery(asset_id=f"{ns}.a")).items == [taken]
         assert client.get_asset(f"{ns}.a").lock is None
+
+    def test_a_wait_for_locks_tells_whose_place_is_gone(self, client: Any, ns: str) -> None:
+        assert client.wait_leases(LeaseWait(wait_id=uuid.uuid4(), timeout=0.3)).turn
+
+    def test_a_bookmark_moves_from_where_it_is_known_to_be(self, client: Any, ns: str) -> None:
+        opened = client.open_bookmarks(BookmarksOpen(key=ns, exporters=["file"], lookback=0.0))
+        (mark,) = opened.items
+        page = client.read_lineage(LineageRead(after=mark.seq, filter=LineageFilter(dag_id=ns)))
+        assert page.items == []
+        move = BookmarkMove(key=ns, exporter="file", expected=mark.seq, seq=mark.seq + 1)
+        assert client.move_bookmark(move).seq == mark.seq + 1
+        with pytest.raises(Conflict):
+            client.move_bookmark(move.model_copy(update={"seq": mark.seq + 2}))
+        gone = client.delete_shipped(ShippedDelete(key=ns, exporters=["file"]))
+        assert (gone.deleted, gone.next_after) == (0, None)
 
     def test_an_export_read_again_changes_nothing(self, client: Any, ns: str) -> None:
         client.create_asset(AssetInput(id=ns, type="T", namespace=ns, metadata={"x": [1]}))

@@ -28,7 +28,7 @@ def add_events(
 ) -> list[int]:  # fmt: skip
     """Append events of one asset, ``step`` apart; returns their numbers."""
     seqs = _numbers(conn, count)
-    payload = {
+    payload: dict[str, Any] = {
         "id": asset_id, "type": TABLE, "namespace": namespace, "displayName": None, "description": None,
         "metadata": {}, "tenantId": tenant, "created": NOON.isoformat(), "updated": NOON.isoformat(),
     }  # fmt: skip
