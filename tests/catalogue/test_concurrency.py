@@ -117,7 +117,7 @@ def test_no_update_is_lost(service: CatalogService, database_url: str) -> None:
 
 def test_killed_writers_leave_whole_records_or_none(service: CatalogService, database_url: str) -> None:
     """Four writers are killed (-9) while they record; what they sent is then sent again, as a client would."""
-    records = 400
+    records = 5_000  # more than a writer gets done while those before it are killed
     assert kill_in_between(database_url, WRITERS, records, kills=8) == [-9] * WRITERS
     wait_until(lambda: not busy_sessions(service), 60, "the killed writers' sessions end")
     with service.engine.connect() as conn:
