@@ -121,7 +121,7 @@ def test_the_doctor_finds_nothing_on_a_healthy_airflow(airflow: AirflowProcess, 
     assert [check for check in checks if check["status"] == "problem"] == []
     assert found.returncode == 0
     assert {check["check"] for check in checks} == {
-        "tables", "secret", "address", "clock", "jobs", "dispatcher", "follower", "pending runs", "names",
+        "tables", "options", "secret", "address", "clock", "jobs", "dispatcher", "follower", "pending runs", "names",
     }  # fmt: skip
     address = " ".join(check["found"] for check in checks if check["check"] == "address")
     assert "accepts the secret" in address
