@@ -77,4 +77,6 @@ def test_the_api_is_a_real_application_under_our_prefix() -> None:
 
 
 def test_the_macros_have_the_names_of_the_contract() -> None:
-    assert [macro.__name__ for macro in AssetsPlugin.macros] == ["assets", "trigger_asset"]
+    assert [macro.__name__ for macro in AssetsPlugin.macros] == [
+        "assets", "trigger", "trigger_asset", "trigger_assets",
+    ]  # fmt: skip
