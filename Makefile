@@ -66,7 +66,7 @@ RINGS := test-unit test-catalogue test-airflow test-faults
 .PHONY: test $(RINGS) test-oldest
 test: $(RINGS) ## every test ring
 test-unit: $(VENV)/.ready ## no server, no Airflow process
-	$(RUN) -m pytest tests/unit $(PYTEST_ARGS)
+	$(RUN) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
 test-catalogue: $(VENV)/.ready ## the catalogue on SQLite, PostgreSQL and MariaDB
 	$(RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
 test-airflow: $(VENV)/.ready ## a real Airflow
