@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.shipping import ShippedEvent
 
 log = logging.getLogger(__name__)
-PRODUCER = f"urn:airflow-assets:producer:{__version__}"
+PRODUCER = f"airflow-assets://airflow-provider-assets/{__version__}"
 FAILURES = frozenset({TaskState.FAILED, TaskState.UP_FOR_RETRY})
 _BY: dict[str, Any] = {"producer": PRODUCER}
 _KEYS = {
