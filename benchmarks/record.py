@@ -74,9 +74,10 @@ def statements(database: Database, side: Side, first: int) -> tuple[float, float
         started["counted"].ask(first=first + COUNTED, count=COUNTED, writers=1)
     with database.log.open(errors="replace") as log:
         log.seek(before)
-        found = re.findall(r"LOG:  (?:statement|execute [^:]*): *(\w+)", log.read())
-    verbs = [verb.upper() for verb in found]
-    commits = verbs.count("COMMIT")
+        found = re.findall(r"LOG:  (?:statement|execute [^:]*): *(\w+)(.*)", log.read())
+    verbs = [verb.upper() for verb, _ in found]
+    # The last statement may carry the commit.
+    commits = verbs.count("COMMIT") + sum(rest.endswith("; COMMIT") for _, rest in found)
     framing = {"BEGIN", "COMMIT", "ROLLBACK"}
     return sum(verb not in framing for verb in verbs) / COUNTED, commits / COUNTED
 

@@ -37,7 +37,7 @@ NO_SEQUENCE = "22012"
 _WRITES = "airflow_assets_writes"
 _DRIVEN = "airflow_assets_driven"
 _OPEN = frozenset({2, 3})
-"""Psycopg 2's status of a good and of a failed transaction; 0 is none."""
+"""Psycopg's status of a good and of a failed transaction; 0 is none."""
 _BUSY_MS = 15_000
 _ATTEMPTS = 12
 _PATIENCE = 30.0
@@ -147,16 +147,29 @@ def _driven(conn: Connection) -> Iterator[None]:
     The row of the sequence is locked from the last statement until the commit: one round trip less in
     between lets the next writer go on earlier.
     """
+    with unmanaged(conn) as driver:
+        conn.info[_DRIVEN] = True
+        try:
+            with conn.begin():  # SQLAlchemy only counts
+                conn.exec_driver_sql("BEGIN")
+                yield
+                if driver.info.transaction_status:
+                    with _ending():
+                        conn.exec_driver_sql("COMMIT")
+        finally:
+            conn.info.pop(_DRIVEN, None)
+
+
+@contextmanager
+def unmanaged(conn: Connection) -> Iterator[Any]:
+    """Give Psycopg's connection, on which nobody sends BEGIN, COMMIT or ROLLBACK but the caller.
+
+    A statement alone is then a transaction. What is still open at the end is rolled back.
+    """
     driver: Any = conn.connection.dbapi_connection
-    driver.autocommit = True  # then neither the driver nor SQLAlchemy sends anything of its own
-    conn.info[_DRIVEN] = True
+    driver.autocommit = True
     try:
-        with conn.begin():
-            conn.exec_driver_sql("BEGIN")
-            yield
-            if driver.get_transaction_status():
-                with _ending():
-                    conn.exec_driver_sql("COMMIT")
+        yield driver
     finally:
         _leave(conn, driver)
 
@@ -167,14 +180,12 @@ def carries_commit(conn: Connection) -> bool:
 
 
 def _leave(conn: Connection, driver: Any) -> None:
-    """Give the connection back as it came; what is still open is rolled back."""
     if conn.invalidated:
         return
     try:
-        if driver.get_transaction_status() in _OPEN:
+        if driver.info.transaction_status in _OPEN:
             driver.cursor().execute("ROLLBACK")
         driver.autocommit = False
-        del conn.info[_DRIVEN]
     except conn.dialect.loaded_dbapi.Error:
         conn.invalidate()  # the connection ends, and with it the transaction
 

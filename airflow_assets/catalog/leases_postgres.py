@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_assets.catalog.engine import retrying
+from airflow_assets.catalog.engine import retrying, unmanaged
 from airflow_assets.catalog.leases_owner import keys_of
 from airflow_assets.catalog.leases_rows import FREE, held_by_other, microseconds, of_ended_runs, to_lease
 from airflow_assets.catalog.prepared import Prepared, prepares
@@ -92,13 +92,8 @@ def _committing(engine: Engine, work: Callable[[Connection], T], otherwise: T) -
         with engine.connect() as conn:
             if not prepares(conn):
                 return otherwise
-            driver: Any = conn.connection.dbapi_connection
-            driver.autocommit = True
-            try:
+            with unmanaged(conn):
                 return work(conn)
-            finally:
-                if not conn.invalidated:
-                    driver.autocommit = False
 
     return retrying(attempt)
 

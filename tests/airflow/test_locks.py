@@ -121,7 +121,7 @@ def test_who_waits_too_long_fails_and_says_for_whom(locks: Locks) -> None:
     locks.airflow.wait_for_run("lock_impatient", "late", "failed")
     log = locks.airflow.task_log("lock_impatient", "late", "acquire")
     assert "'lock.queue' is locked by lock_queue / first (EXECUTION)" in log
-    assert "It was waited for, for 2 s." in log
+    assert "It was waited for, for 8 s." in log
 
 
 def test_the_output_of_another_run_is_not_stored_and_its_behaviour_decides(locks: Locks) -> None:
