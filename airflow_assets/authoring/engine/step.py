@@ -7,7 +7,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_assets.authoring.contexts import (
     AssetExecutionContext,
@@ -34,6 +34,16 @@ Failures = dict[str, BaseException]
 """Why nodes failed, by node; what is not in it was done. Under the step's own name: a failure after all."""
 
 
+class Tried(NamedTuple):
+    """How one try of a step ended.
+
+    :param delay: seconds to wait before the next try; null: it is over, and everything has been said.
+    """
+
+    failures: Failures
+    delay: float | None
+
+
 def run_step(
     run: Run,
     step: Step,
@@ -47,32 +57,36 @@ def run_step(
     :param selected: the outputs of a multi-asset to store; default all.
     :param wait: waits before another try, in seconds.
     """
-    nodes = [node for node in step.nodes if selected is None or node.name in selected]
-    failures: Failures = {}
-    attempt = 0
+    attempt = 1
     while True:
-        attempt += 1
-        attempted = _Attempt(run, step, nodes, emit)
-        failures = attempted.run()
-        if not failures or not _again(step, failures, attempt, streamed=attempted.streamed):
-            break
-        error = next(iter(failures.values()))
-        delay = step.retry.delay(attempt) if step.retry else 0.0
-        for node in nodes:
-            emit(
-                StepEvent(
-                    EventType.StepRetry,
-                    node.name,
-                    run.key_of(node.name),
-                    _said_of_retry(error, attempt, delay),
-                )
-            )
+        failures, delay = try_step(run, step, emit, attempt, selected=selected)
+        if delay is None:
+            return failures
         if delay:
             wait(delay)
+        attempt += 1
+
+
+def try_step(
+    run: Run, step: Step, emit: Emit, attempt: int, *, selected: Sequence[str] | None = None
+) -> Tried:
+    """Run one try of a step, for a caller that has its own way of trying again.
+
+    :param attempt: 1, 2, ...
+    """
+    nodes = [node for node in step.nodes if selected is None or node.name in selected]
+    attempted = _Attempt(run, step, nodes, emit)
+    failures = attempted.run()
+    if failures and step.retry and _again(step, failures, attempt, streamed=attempted.streamed):
+        delay = step.retry.delay(attempt)
+        said = _said_of_retry(next(iter(failures.values())), attempt, delay)
+        for node in nodes:
+            emit(StepEvent(EventType.StepRetry, node.name, run.key_of(node.name), said))
+        return Tried(failures, delay)
     for name, error in failures.items():
         emit(StepEvent(EventType.StepFailure, name, None, said_of_failure(error)))
     _call_hooks(run, step, nodes, failures, attempted.values)
-    return failures
+    return Tried(failures, None)
 
 
 def _again(step: Step, failures: Failures, attempt: int, *, streamed: bool) -> bool:
