@@ -1,0 +1,496 @@
+"""What the local runner, Airflow tasks and readers ask of a storage.
+
+Two make it: :class:`~airflow_assets.authoring.storage.direct.DirectStorage` on a database of its own, and
+:class:`~airflow_assets.authoring.storage.client.ClientStorage` over the catalogue's client. Their answers are
+the same.
+
+A run is recorded so::
+
+    storage.declare(declarations_of(graph))                    # once, when the repository is resolved
+    storage.start_run(NewRun(run_id, ("orders", "revenue")))
+    recorder = StepRecorder(run_id, "orders")                  # one for each step and try
+    failures = run_step(run, step, recorder)                   # it is the engine's ``emit``
+    storage.record(run_id, recorder.drain())                   # one transaction; a repeat changes nothing
+    storage.finish_run(run_id, RunStatus.Success)
+
+``record`` may be called several times for one step, such as after ``StepStart`` of an action that must not
+run twice, and with the events of several steps at once. All times are the database's; text is Unicode.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from airflow_assets.authoring.engine.events import StepEvent
+from airflow_assets.authoring.partitions.keys import PartitionKey
+
+
+class RunStatus(str, Enum):
+    """How far a run has come; records hold the names as plain text."""
+
+    Queued = "Queued"
+    NotStarted = "NotStarted"
+    Started = "Started"
+    Success = "Success"
+    Failure = "Failure"
+    Canceled = "Canceled"
+
+
+@dataclass(frozen=True)
+class LaunchedBy:
+    """What started a run: ``manual``, ``schedule``, ``sensor``, ``backfill`` or ``condition``.
+
+    >>> LaunchedBy.backfill("b1").backfill_id
+    'b1'
+    """
+
+    kind: str
+    name: str | None = None
+    backfill_id: str | None = None
+    user: str | None = None
+
+    @classmethod
+    def manual(cls, user: str | None = None) -> LaunchedBy:
+        """A person or a script."""
+        return cls("manual", user=user)
+
+    @classmethod
+    def schedule(cls, name: str) -> LaunchedBy:
+        """A schedule of this name."""
+        return cls("schedule", name)
+
+    @classmethod
+    def sensor(cls, name: str) -> LaunchedBy:
+        """A sensor of this name."""
+        return cls("sensor", name)
+
+    @classmethod
+    def backfill(cls, backfill_id: str) -> LaunchedBy:
+        """A backfill."""
+        return cls("backfill", backfill_id=backfill_id)
+
+    @classmethod
+    def condition(cls) -> LaunchedBy:
+        """An automation condition."""
+        return cls("condition")
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run to begin.
+
+    :param run_id: 1 to 250 characters; in Airflow ``<dag_id>/<run_id>`` or whatever is unique.
+    :param nodes: the names of the selected nodes, in the order of the plan.
+    :param action: the verb; null for materialize.
+    :param config: the launch document, JSON.
+    """
+
+    run_id: str
+    nodes: tuple[str, ...] = ()
+    action: str | None = None
+    partition_key: PartitionKey | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+    job_name: str | None = None
+    priority: int = 0
+    launched_by: LaunchedBy = LaunchedBy("manual")
+    config: Mapping[str, Any] | None = None
+    status: RunStatus = RunStatus.Started
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An event on its way into the storage.
+
+    ``(run, step, attempt, map_index, ordinal)`` is its idempotency key: recorded once, however often sent.
+
+    :param step: the step's name, or an instance's of a fan-out.
+    :param attempt: which try of the step; Airflow's ``try_number``.
+    :param ordinal: the place among the events of the try.
+    :param at: ``time.monotonic()`` when it happened; the storage makes a time of the database's clock of it.
+    """
+
+    step: str
+    ordinal: int
+    event: StepEvent
+    attempt: int = 1
+    map_index: int = -1
+    at: float = field(default_factory=time.monotonic)
+
+
+class StepRecorder:
+    """The ``emit`` of one step: keeps its events, numbered, until :meth:`drain`.
+
+    >>> recorder = StepRecorder("run-1", "orders")
+    >>> recorder(StepEvent(EventType.StepStart, "orders"))
+    >>> [one.ordinal for one in recorder.drain()]
+    [0]
+    """
+
+    def __init__(self, run_id: str, step: str, *, attempt: int = 1, map_index: int = -1) -> None:
+        self.run_id, self.step, self.attempt, self.map_index = run_id, step, attempt, map_index
+        self._next = 0
+        self._kept: list[Recorded] = []
+
+    def __call__(self, event: StepEvent) -> None:
+        """Keep an event."""
+        self._kept.append(Recorded(self.step, self._next, event, self.attempt, self.map_index))
+        self._next += 1
+
+    def drain(self) -> list[Recorded]:
+        """Return the events since the last time."""
+        kept, self._kept = self._kept, []
+        return kept
+
+
+@dataclass(frozen=True)
+class AssetDeclaration:
+    """What the code says of one node, for lists, the catalogue and staleness.
+
+    :param upstreams: of every edge, the lineage-only ones too.
+    :param inner: a task inside a graph asset: it has a record, and is no asset of the catalogue.
+    """
+
+    name: str
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    group: str | None = None
+    code_version: str | None = None
+    upstreams: tuple[str, ...] = ()
+    pools: tuple[tuple[str, int], ...] = ()
+    inner: bool = False
+    external: bool = False
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """One event as it was recorded. ``timestamp``: nanoseconds since 1970 UTC.
+
+    ``metadata``: pairs of name and tagged JSON text, ``MetadataValue.from_json(json.loads(text))`` reads it.
+    """
+
+    id: str
+    event_type: str
+    asset_key: str | None
+    run_id: str
+    partition_key: PartitionKey | None
+    timestamp: int
+    metadata: list[tuple[str, str]]
+    data_version: str | None
+    code_version: str | None
+    input_data_versions: list[tuple[str, str]]
+    tags: list[str]
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """The traceback of one try that failed; the other streams are kept by Airflow."""
+
+    id: str
+    run_id: str
+    step_key: str
+    timestamp: int
+    stdout: str | None
+    stderr: str | None
+    logs: str | None
+    traceback: str | None
+
+
+@dataclass(frozen=True)
+class AssetRecord:
+    """What is known of one node now.
+
+    ``last_*`` is null as long as nothing was materialized or observed, and after a whole deletion, whose event
+    ``last_event_id`` then is.
+    """
+
+    asset_key: str
+    tags: list[str]
+    kinds: list[str]
+    group: str | None
+    code_version: str | None
+    last_event_id: str | None
+    last_run_id: str | None
+    last_timestamp: int | None
+    last_data_version: str | None
+    last_materialization_code_version: str | None
+    last_input_data_versions: list[tuple[str, str]]
+    pool: list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run. Times in nanoseconds since 1970 UTC; ``status`` is a name of :class:`RunStatus`."""
+
+    run_id: str
+    job_name: str | None
+    status: str
+    start_time: int
+    end_time: int | None
+    tags: list[tuple[str, str]]
+    node_names: list[str]
+    priority: int
+    partition_key: PartitionKey | None
+    block_reason: str | None
+    launched_by: LaunchedBy
+    action: str | None
+    config: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class StaleCause:
+    """Why an asset is stale: ``category`` is ``Code``, or ``Data`` because of the upstream ``dependency``."""
+
+    asset_key: str
+    category: str
+    reason: str
+    dependency: str | None
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """One partition that was materialized, or failed since: ``failed`` tells which came last."""
+
+    partition_key: PartitionKey
+    failed: bool
+    materialized: bool
+    data_version: str | None
+    last_run_id: str | None
+
+
+@dataclass(frozen=True)
+class BackfillRecord:
+    """A backfill as its coordinator last saved it.
+
+    :param definition: what is needed to run it again: JSON.
+    :param keys: status by canonical partition key: ``requested``, ``completed``, ``failed``, ``canceled``.
+    """
+
+    backfill_id: str
+    status: str
+    definition: Mapping[str, Any]
+    keys: Mapping[str, str]
+    run_ids: tuple[str, ...] = ()
+    cancel_requested: bool = False
+
+
+@dataclass(frozen=True)
+class PoolLimit:
+    """How many slots a pool has; -1 is no limit."""
+
+    pool_key: str
+    slot_limit: int
+    lease_duration_secs: int
+
+
+@dataclass(frozen=True)
+class PoolInfo:
+    """A pool's limit, and how many slots are taken now."""
+
+    pool_key: str
+    slot_limit: int
+    lease_duration_secs: int
+    claimed_count: int
+    pending_count: int
+
+
+@dataclass(frozen=True)
+class SlotHolder:
+    """Who has slots of a pool. Times in nanoseconds since 1970 UTC."""
+
+    run_id: str
+    step_key: str
+    slots_consumed: int
+    claimed_at: int
+    lease_expires_at: int
+
+
+@dataclass(frozen=True)
+class AssetClaim:
+    """The reader's or writer's side of an asset's lock: a materialize reads, an exclusive action writes.
+
+    :param partitions: canonical keys; null is the whole asset.
+    """
+
+    asset: str
+    exclusive: bool
+    partitions: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ClaimStatus:
+    """Whether a claim was granted; else why not, in words, and whether it never can be."""
+
+    is_claimed: bool
+    reason: str | None = None
+    impossible: bool = False
+
+
+class Storage(Protocol):
+    """See the module. Every method raises ``StorageError`` where the database or the catalogue fails."""
+
+    # Recording
+
+    def declare(self, assets: Sequence[AssetDeclaration]) -> None:
+        """Store what the code says of its nodes; those of other code stay."""
+
+    def start_run(self, run: NewRun) -> RunRecord:
+        """Begin a run, or go on with the one of this id: its status and end are set anew, its events stay."""
+
+    def record(self, run_id: str, events: Sequence[Recorded], *, run: NewRun | None = None) -> None:
+        """Store events in one transaction, and with them records, partitions and the catalogue's asset.
+
+        :param run: also begins the run, in the same transaction.
+
+        Raises:
+            AssetLocked: somebody holds the lock of an asset that is materialized; nothing is stored.
+        """
+
+    def finish_run(
+        self,
+        run_id: str,
+        status: RunStatus,
+        *,
+        completed: int = 0,
+        total: int = 0,
+        message: str | None = None,
+    ) -> None:
+        """Set the last status of a run."""
+
+    def save_backfill(self, backfill: BackfillRecord) -> None:
+        """Store a backfill as it is now; a requested cancellation stays."""
+
+    # Questions, under the names of the reference
+
+    def get_events_for_run(self, run_id: str) -> list[StoredEvent]:
+        """Return all events of a run, oldest first."""
+
+    def get_events_for_asset(self, asset_key: str, limit: int = 100) -> list[StoredEvent]:
+        """Return the last events of a node, newest first."""
+
+    def get_run_logs(self, run_id: str) -> list[StoredLog]:
+        """Return the tracebacks of a run's failed tries, oldest first."""
+
+    def get_latest_materialization(
+        self, asset_key: str, partition: str | PartitionKey | None = None
+    ) -> StoredEvent | None:
+        """Return the last materialization, of one partition or of any."""
+
+    def get_asset_record(self, asset_key: str) -> AssetRecord | None:
+        """Return what is known of a node; null for one that nobody declared or materialized."""
+
+    def get_asset_records(self, names: Sequence[str] | None = None) -> list[AssetRecord]:
+        """Return what is known of all nodes, or of those of these names, by name."""
+
+    def get_assets_by_tag(self, tag: str) -> list[AssetRecord]:
+        """Return the nodes that are declared with a tag."""
+
+    def get_assets_by_kind(self, kind: str) -> list[AssetRecord]:
+        """Return the nodes that are declared with a kind."""
+
+    def get_assets_by_group(self, group: str) -> list[AssetRecord]:
+        """Return the nodes that are declared in a group."""
+
+    def compute_staleness(self) -> dict[str, tuple[str, list[StaleCause]]]:
+        """Return ``UpToDate``, ``Stale`` or ``Missing`` and the causes, by node."""
+
+    def get_run(self, run_id: str) -> RunRecord | None:
+        """Return a run; null where there is none."""
+
+    def get_runs(self, limit: int = 100, status: str | None = None) -> list[RunRecord]:
+        """Return the last runs, newest first, of one status or of all.
+
+        Raises:
+            StorageError: there is no such status.
+        """
+
+    def get_run_progress(self, run_id: str) -> tuple[int, int]:
+        """Return how many steps are done, and of how many."""
+
+    def get_materialized_partitions(self, asset_key: str) -> list[PartitionKey]:
+        """Return the partitions that are materialized, in the order of their canonical text."""
+
+    def count_materialized_partitions(self, asset_key: str) -> int:
+        """Return how many partitions are materialized."""
+
+    def get_partition_states(self, asset_key: str) -> list[PartitionState]:
+        """Return all partitions of which something is known: materialized ones, and failed ones."""
+
+    def get_backfill(self, backfill_id: str) -> BackfillRecord | None:
+        """Return a backfill; null where there is none."""
+
+    def get_backfills(self, limit: int = 100) -> list[BackfillRecord]:
+        """Return the last backfills, newest first."""
+
+    # Cancelling is cooperative: whoever runs it looks between steps
+
+    def request_cancellation(self, run_id: str) -> None:
+        """Ask a run to stop."""
+
+    def is_cancelled(self, run_id: str) -> bool:
+        """Tell whether a run was asked to stop."""
+
+    def request_backfill_cancellation(self, backfill_id: str) -> bool:
+        """Ask a backfill to stop; false where there is none."""
+
+    # Dynamic partitions
+
+    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+        """Register keys; those that are there stay.
+
+        Raises:
+            StorageError: a key is empty or has a ``|`` or ``,``; none is registered.
+        """
+
+    def delete_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> None:
+        """Take a key out; nothing where it is not there."""
+
+    def get_dynamic_partitions(self, partitions_def_name: str) -> list[str]:
+        """Return the keys in the order in which they were registered."""
+
+    def has_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> bool:
+        """Tell whether a key is registered."""
+
+    # Pools and exclusive locks
+
+    def set_pool_limit(self, pool_key: str, limit: int, lease_duration: str = "5m") -> None:
+        """Set how many slots a pool has, and how long they are held unless renewed."""
+
+    def get_pool_limits(self) -> list[PoolLimit]:
+        """Return the pools that have a limit."""
+
+    def get_pool_info(self, pool_key: str) -> PoolInfo:
+        """Return one pool.
+
+        Raises:
+            StorageError: it has no limit and nobody holds slots of it.
+        """
+
+    def get_all_pool_infos(self) -> list[PoolInfo]:
+        """Return all pools, by name."""
+
+    def get_pool_slot_holders(self, pool_key: str) -> list[SlotHolder]:
+        """Return who has slots of a pool now."""
+
+    def claim(
+        self,
+        run_id: str,
+        step_key: str,
+        pools: Sequence[tuple[str, int]] = (),
+        assets: Sequence[AssetClaim] = (),
+        *,
+        lease_seconds: float = 300.0,
+    ) -> ClaimStatus:
+        """Take all slots and sides of locks that a step needs, or none; again for what it has extends it.
+
+        Who is refused asks again after a while.
+        """
+
+    def renew(self, run_id: str, step_key: str, *, lease_seconds: float = 300.0) -> bool:
+        """Extend what a step has claimed; false where it has run out and is gone."""
+
+    def release(self, run_id: str, step_key: str | None = None) -> None:
+        """Give up what a step, or all of a run, has claimed."""
