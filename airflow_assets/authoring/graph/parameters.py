@@ -62,6 +62,52 @@ def classified(
     return found
 
 
+def body_parameters(
+    owner: str, function: Callable[..., Any], resources: Container[str], *, always_context: bool = False
+) -> list[Parameter]:
+    """Return what the parameters of an action's body or an observe function get: the context, and resources.
+
+    :param always_context: the first parameter is the context, whatever it is called.
+
+    Raises:
+        GraphValidationError: naming the parameter that nothing provides, or a context that is not the first.
+    """
+    hints = type_hints(function)
+    found: list[Parameter] = []
+    skipped = False
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in _VARIABLE:
+            continue
+        hint = hints.get(name)
+        known = None if isinstance(hint, str) else hint
+        by_name = skipped or parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        named = name == "context" and hint is None
+        if not found and not skipped and (always_context or named or _is_context(hint)):
+            _check_is_context(owner, name, hint, resources)
+            found.append(Parameter(name, Gets.CONTEXT, hint=known, by_name=by_name))
+        elif name in resources:
+            found.append(Parameter(name, Gets.RESOURCE, name, known, by_name))
+        elif parameter.default is inspect.Parameter.empty:
+            raise GraphValidationError(_unprovided(owner, name, hint))
+        else:
+            skipped = True
+    return found
+
+
+def _check_is_context(owner: str, name: str, hint: Any, resources: Container[str]) -> None:
+    if name in resources and not _is_context(hint):
+        raise GraphValidationError(
+            f"The {owner}: its first parameter {name!r} gets the context, and is called like a resource; put "
+            "a context before it"
+        )
+
+
+def _unprovided(owner: str, name: str, hint: Any) -> str:
+    if _is_context(hint):
+        return f"The {owner}: the context {name!r} must be its first parameter"
+    return f"The {owner}: nothing provides its parameter {name!r}: it gets the context first, then resources"
+
+
 def _provider(owner: str, name: str, nodes: Container[str], resources: Container[str]) -> Gets:
     if name == owner:
         raise GraphValidationError(

@@ -18,6 +18,7 @@ from airflow_assets.authoring.errors import (
 from airflow_assets.authoring.graph.nodes import Edge, Gets, Node, Parameter, Step
 from airflow_assets.authoring.graph.order import levels
 from airflow_assets.authoring.graph.parameters import classified, type_hints
+from airflow_assets.authoring.graph.verbs import observer
 from airflow_assets.authoring.partitions.definitions import PartitionsDefinition, TimeWindow
 from airflow_assets.authoring.partitions.edges import Ends
 from airflow_assets.authoring.partitions.mappings import PartitionMapping, check_edge
@@ -68,6 +69,9 @@ class Graph:
     steps: dict[str, Step] = field(default_factory=dict)
     step_of: dict[str, str] = field(default_factory=dict)
     levels: list[list[str]] = field(default_factory=list)
+    observers: dict[str, Step] = field(default_factory=dict)
+    """The steps that observe external assets, by asset."""
+    registered: Registered = field(default_factory=Registered)
 
     def upstreams(self, name: str) -> list[str]:
         """Return the nodes that a node waits for."""
@@ -83,12 +87,15 @@ def resolve(assets: Iterable[Asset | type], registered: Registered) -> Graph:
         ConfigurationError: an unknown name of partitions or of a retry policy.
         PartitionValidationError: an edge whose partitions do not fit.
     """
-    graph = Graph(_by_name(assets))
+    graph = Graph(_by_name(assets), registered=registered)
     for name, asset in graph.assets.items():
         _add_nodes(graph, name, asset, registered)
     _warn_of_shadowed(graph, registered)
     for asset, names in _names_of(graph).items():
         _add_steps(graph, asset, names, registered)
+    for name, node in graph.nodes.items():
+        if node.is_external and node.asset.observe_fn is not None:
+            graph.observers[name] = observer(node, registered)
     for step in graph.steps.values():
         found = {graph.step_of[name] for node in step.nodes for name in node.edges if name in graph.step_of}
         step.order = found - {step.name}
