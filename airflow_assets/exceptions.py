@@ -21,6 +21,9 @@
     │   └── LockLost                 423  the lock that the code wrote under is no longer its own
     └── CatalogUnavailable           503  the catalogue could not be reached or is overloaded
 
+The errors of assets written in Python (``AssetDefinitionError``, ``GraphValidationError`` and so on) can be
+imported from here too; :mod:`airflow_assets.authoring.errors` says what each means.
+
 Over HTTP an error travels as a problem document (RFC 9457); :meth:`AssetCatalogError.to_problem` and
 :func:`from_problem` are the two directions. ``code`` is stable and has a page ``docs/errors/<code>.md``.
 """
@@ -29,7 +32,36 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from airflow_assets.authoring.errors import (
+    AssetDefinitionError,
+    AssetNotFoundError,
+    AssetOutputValidationError,
+    ConfigurationError,
+    ExecutionError,
+    GraphValidationError,
+    InvalidMetadataError,
+    NodeNotFoundError,
+    PartitionDefinitionError,
+    PartitionValidationError,
+    ResultDefinitionError,
+    ScheduleDefinitionError,
+    SchemaMigrationNeededError,
+    SensorDefinitionError,
+    StorageError,
+    TaskDefinitionError,
+)
 from airflow_assets.schemas.case import camel, snake
+
+__all__ = [
+    "AssetAlreadyExists", "AssetCatalogError", "AssetDefinitionError", "AssetLocked", "AssetNotFound",
+    "AssetNotFoundError", "AssetOutputValidationError", "CatalogUnavailable", "ConfigurationError",
+    "Conflict", "EventNotFound", "ExecutionError", "GraphValidationError", "InvalidAsset", "InvalidCursor",
+    "InvalidMetadataError", "InvalidQuery", "InvalidRequest", "LockLost", "MethodNotAllowed",
+    "NamespaceNotAllowed", "NodeNotFoundError", "NotAuthenticated", "NotFound", "NotPermitted",
+    "PartitionDefinitionError", "PartitionValidationError", "RequestTooLarge", "ResultDefinitionError",
+    "ScheduleDefinitionError", "SchemaMigrationNeededError", "SensorDefinitionError", "StorageError",
+    "TaskDefinitionError", "from_problem",
+]  # fmt: skip
 
 PROBLEM_PREFIX = "urn:airflow-assets:problem:"
 _SHOWN_VALUE = 200

@@ -10,8 +10,9 @@ An exporter of one's own is a class with one method::
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_assets.lazy import exports
 
 if TYPE_CHECKING:
     from airflow_assets.exporters.base import AssetExporter, ExportBatch, ExportFailed, Shipment
@@ -28,21 +29,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AssetExporter": "airflow_assets.exporters.base",
-    "ExportBatch": "airflow_assets.exporters.base",
-    "ExportFailed": "airflow_assets.exporters.base",
-    "Shipment": "airflow_assets.exporters.base",
-    "FileAssetExporter": "airflow_assets.exporters.file",
-    "OpenLineageAssetExporter": "airflow_assets.exporters.openlineage",
+    "airflow_assets.exporters.base": ("AssetExporter", "ExportBatch", "ExportFailed", "Shipment"),
+    "airflow_assets.exporters.file": ("FileAssetExporter",),
+    "airflow_assets.exporters.openlineage": ("OpenLineageAssetExporter",),
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a name that there is not stays an error
+    __getattr__, __dir__ = exports(__name__, _HOMES)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_assets.lazy import exports
 
 if TYPE_CHECKING:
     from airflow_assets.hooks.catalog import AssetCatalogHook
 
 __all__ = ["AssetCatalogHook"]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "AssetCatalogHook":
-        from airflow_assets.hooks.catalog import AssetCatalogHook
-
-        return AssetCatalogHook
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a name that there is not stays an error
+    __getattr__, __dir__ = exports(__name__, {"airflow_assets.hooks.catalog": ("AssetCatalogHook",)})

@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_assets.lazy import exports
 
 if TYPE_CHECKING:
     from airflow_assets.operators.catalog import DeleteAssetOperator, SetAssetOperator
@@ -49,13 +50,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SetAssetOperator": "airflow_assets.operators.catalog",
-    "DeleteAssetOperator": "airflow_assets.operators.catalog",
-    "ListAssetsOperator": "airflow_assets.operators.listing",
-    "PurgeAssetsOperator": "airflow_assets.operators.purge",
-    "AssetShipperOperator": "airflow_assets.operators.shipping",
-    "AcquireAssetLockOperator": "airflow_assets.operators.locks",
-    "ReleaseAssetLockOperator": "airflow_assets.operators.locks",
+    "airflow_assets.operators.catalog": ("SetAssetOperator", "DeleteAssetOperator"),
+    "airflow_assets.operators.listing": ("ListAssetsOperator",),
+    "airflow_assets.operators.purge": ("PurgeAssetsOperator",),
+    "airflow_assets.operators.shipping": ("AssetShipperOperator",),
+    "airflow_assets.operators.locks": ("AcquireAssetLockOperator", "ReleaseAssetLockOperator"),
 }
 _SHORT = {
     "Set": "SetAssetOperator",
@@ -67,14 +66,5 @@ _SHORT = {
     "Release": "ReleaseAssetLockOperator",
 }
 
-
-def __getattr__(name: str) -> Any:
-    whole = _SHORT.get(name, name)
-    home = _HOMES.get(whole)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), whole)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a name that there is not stays an error
+    __getattr__, __dir__ = exports(__name__, _HOMES, _SHORT)

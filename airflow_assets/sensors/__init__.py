@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_assets.lazy import exports
 
 if TYPE_CHECKING:
     from airflow_assets.sensors.event import AssetEventSensor
@@ -31,9 +32,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AssetEventSensor": "airflow_assets.sensors.event",
-    "AssetFreshnessSensor": "airflow_assets.sensors.freshness",
-    "PythonScriptSensor": "airflow_assets.sensors.script",
+    "airflow_assets.sensors.event": ("AssetEventSensor",),
+    "airflow_assets.sensors.freshness": ("AssetFreshnessSensor",),
+    "airflow_assets.sensors.script": ("PythonScriptSensor",),
 }
 _SHORT = {
     "EventTrigger": "AssetEventSensor",
@@ -41,14 +42,5 @@ _SHORT = {
     "ScriptTrigger": "PythonScriptSensor",
 }
 
-
-def __getattr__(name: str) -> Any:
-    whole = _SHORT.get(name, name)
-    home = _HOMES.get(whole)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), whole)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a name that there is not stays an error
+    __getattr__, __dir__ = exports(__name__, _HOMES, _SHORT)
