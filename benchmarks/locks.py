@@ -16,12 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.environments import SIDES, airflow_environment, dagster_environment, peer_python, postgres
 from benchmarks.harness import ROUNDS, Bound, Report, Row, Worker, alternate, workers
 from benchmarks.record import _dagster_version
 
-COUNT = 200
+SECONDS = 10.0
+"""How long a round takes each side."""
+EACH = 1_000_000
+"""More runs than a client has in a round, so that none has the number of another."""
 CLIENTS = 8
 PACKAGES = ["apache-airflow", "airflow-provider-assets", "SQLAlchemy", "psycopg2-binary"]
 Side = tuple[Sequence[str], Mapping[str, str]]
@@ -36,21 +40,20 @@ class Team:
         self.violations = 0
         guarded.write_text("")
 
-    def rate(self, count: int, number: int) -> float:
-        """Pairs of acquire and release per second in round `number`, shared by all members."""
-        share = count // len(self._members)
+    def rate(self, seconds: float, number: int) -> float:
+        """Pairs of acquire and release per second in round `number`, of all members together."""
 
-        def one(place: int) -> float:
-            first = (number * len(self._members) + place) * share + 1
-            answer = self._members[place].ask(first=first, count=share, guarded=str(self._guarded))
-            self.violations += answer["violations"]
-            return float(answer["seconds"])
+        def one(place: int) -> dict[str, Any]:
+            first = (number * len(self._members) + place) * EACH
+            return self._members[place].ask(first=first, seconds=seconds, guarded=str(self._guarded))
 
         with ThreadPoolExecutor(len(self._members)) as pool:
-            return share * len(self._members) / max(pool.map(one, range(len(self._members))))
+            answers = list(pool.map(one, range(len(self._members))))
+        self.violations += sum(answer["violations"] for answer in answers)
+        return sum(answer["count"] for answer in answers) / max(answer["seconds"] for answer in answers)
 
 
-def measure(sides: Mapping[str, Side], clients: int, count: int, rounds: int, folder: Path) -> Row:
+def measure(sides: Mapping[str, Side], clients: int, seconds: float, rounds: int, folder: Path) -> Row:
     """One row of the table; fails when anybody met another one inside."""
     with ExitStack() as stack:
         teams = {}
@@ -58,7 +61,7 @@ def measure(sides: Mapping[str, Side], clients: int, count: int, rounds: int, fo
             names = {f"{name}{place}": side for place in range(clients)}
             members = list(stack.enter_context(workers(names)).values())
             teams[name] = Team(members, folder / f"{name}{clients}")
-        figures = alternate({name: partial(team.rate, count) for name, team in teams.items()}, rounds)
+        figures = alternate({name: partial(team.rate, seconds) for name, team in teams.items()}, rounds)
     for name, team in teams.items():
         print(f"  {name}, {clients} clients: {team.violations} violations", file=sys.stderr)
     if teams["ours"].violations:
@@ -71,7 +74,7 @@ def measure(sides: Mapping[str, Side], clients: int, count: int, rounds: int, fo
 def main() -> int:
     """Run the benchmark; 1 when a ratio is below what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.locks", description=__doc__)
-    parser.add_argument("--count", type=int, default=COUNT, help="pairs a round (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of a round (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds (default: %(default)s)")
     arguments = parser.parse_args()
     command = " ".join(["python -m benchmarks.locks", *sys.argv[1:]])
@@ -89,9 +92,9 @@ def main() -> int:
             ),
         }
         for clients in (1, CLIENTS):
-            report.rows.append(measure(sides, clients, arguments.count, arguments.rounds, folder))
+            report.rows.append(measure(sides, clients, arguments.seconds, arguments.rounds, folder))
         report.facts["PostgreSQL"] = airflow.about()
-        report.facts["pairs a round"] = str(arguments.count)
+        report.facts["seconds a round"] = f"{arguments.seconds:g}"
     report.notes.append("violations, counted by the file that the lock guards: ours 0")
     return report.write()
 

@@ -6,6 +6,7 @@ so two acquisitions of overlapping sets follow each other instead of waiting for
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, update
@@ -161,7 +162,7 @@ class _Acquisition:
             self.conn.execute(insert(tables.lease), new)
         if old:
             self.conn.execute(_SET, old)
-        stored = {key: _Stored(row) for key, row in rows.items()}
+        stored = {key: SimpleNamespace(**row) for key, row in rows.items()}
         return LeaseGrant.model_construct(
             leases=[leases_rows.to_lease(stored[key], one.id) for key, one in self.assets.items()]
         )
@@ -189,13 +190,6 @@ class _Acquisition:
         if row.owner_key is None or not self._is_own(row):
             return False
         return self.tokens.get(key) == row.fencing or _same_attempt(row, self.owner)
-
-
-class _Stored:
-    """The columns of a lease as attributes, as a row read has them."""
-
-    def __init__(self, columns: dict[str, Any]) -> None:
-        self.__dict__.update(columns)
 
 
 def _same_attempt(row: Any, owner: Owner) -> bool:

@@ -8,6 +8,7 @@ nothing, the general way of :mod:`~airflow_assets.catalog.leases` decides and fi
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_assets.catalog.engine import retrying, unmanaged
@@ -47,7 +48,7 @@ def acquire(engine: Engine, caller: Caller, body: AcquireLeases, owner: Owner) -
         if not rows:
             return None if body.wait_id else _foreign(conn, key, owner)
         present_id, fencing, acquired, until = rows[0]
-        row = _Row(**columns, **own, fencing=fencing, acquired=acquired, locked_until=until)
+        row = SimpleNamespace(**columns, **own, fencing=fencing, acquired=acquired, locked_until=until)
         return to_lease(row, present_id)
 
     return _committing(engine, attempt, None)
@@ -55,7 +56,7 @@ def acquire(engine: Engine, caller: Caller, body: AcquireLeases, owner: Owner) -
 
 def _foreign(conn: Connection, key: bytes, owner: Owner) -> AssetLocked | None:
     for present_id, *columns in _HELD.rows(conn, key):
-        row: Any = _Row(**dict(zip(_SHOWN, columns, strict=True)))
+        row: Any = SimpleNamespace(**dict(zip(_SHOWN, columns, strict=True)))
         if bytes(row.owner_key) != owner.key and not of_ended_runs(conn, {key: row}):
             return held_by_other(present_id, row)
     return None
@@ -72,13 +73,6 @@ def release(engine: Engine, caller: Caller, body: ReleaseLeases) -> bool:
     mine = sorted(keys_of(caller.source))
     key = identity(caller.tenant, asset_id)
     return _committing(engine, lambda conn: bool(_RELEASE.rows(conn, key, mine, token)), False)
-
-
-class _Row:
-    """The columns of a lease as attributes."""
-
-    def __init__(self, **columns: Any) -> None:
-        self.__dict__.update(columns)
 
 
 def _is_plain(engine: Engine, caller: Caller, ids: list[str]) -> bool:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import logging
-import time
 
 from dagster import DagsterInstance
-from locking import serve_locks
+from locking import Claimed, serve_locks
 
 logging.disable(logging.CRITICAL)
 POOL = "locked"
-PAUSE = 0.002
 
 
 def main() -> None:
     storage = DagsterInstance.get().event_log_storage
     storage.set_concurrency_slots(POOL, 1)
 
-    def claim(number: int) -> None:
-        claimed = storage.claim_concurrency_slot(POOL, f"run_{number}", "load").is_claimed
-        while not claimed:
-            time.sleep(PAUSE)
-            claimed = storage.check_concurrency_claim(POOL, f"run_{number}", "load").is_claimed
+    def claim(number: int, attempt: int) -> Claimed:
+        ask = storage.check_concurrency_claim if attempt else storage.claim_concurrency_slot
+        return ask(POOL, f"run_{number}", "load").is_claimed, None
 
     def free(number: int) -> None:
         storage.free_concurrency_slot_for_step(f"run_{number}", "load")
 
-    serve_locks(claim, free)
+    serve_locks(claim, free, give_up=free)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,22 +17,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def serve_locks(claim: Callable[[int], int | None], free: Callable[[int], object]) -> None:
-    """Serve requests `{"first": f, "count": n, "guarded": path}`: `count` times claim, write, free.
+PAUSE = 0.002
+"""How long, in seconds, who has been refused waits before asking again."""
+Claimed = tuple[bool, "int | None"]
 
-    `claim` blocks until client `number` holds the lock and returns its fencing number, None where there are
-    none. The write is noted in the file `guarded`; `violations` of the answer counts writers that met another
-    one inside, and numbers that did not grow.
+
+def serve_locks(
+    claim: Callable[[int, int], Claimed], free: Callable[[int], object], give_up: Callable[[int], object]
+) -> None:
+    """Serve requests `{"first": f, "seconds": s, "guarded": path}`: for that long claim, write, free.
+
+    `claim(number, attempt)` tells whether client `number` holds the lock now, and its fencing number, None
+    where there are none; who does not asks again. When the time is over, `give_up(number)`. The write is
+    noted in the file `guarded`; `violations` of the answer counts writers that met another one inside, and
+    numbers that did not grow.
     """
 
     def work(request: Request) -> Request:
-        violations = 0
-        for number in range(request["first"], request["first"] + request["count"]):
-            token = claim(number)
+        violations = count = 0
+        until = time.perf_counter() + request["seconds"]
+        number = request["first"]
+        attempt = 0
+        while time.perf_counter() < until:
+            held, token = claim(number, attempt)
+            if not held:
+                attempt += 1
+                time.sleep(PAUSE)
+                continue
             violations += _write(request["guarded"], number, token)
             violations += _write(request["guarded"], None, token)
             free(number)
-        return {"count": request["count"], "violations": violations}
+            count += 1
+            number += 1
+            attempt = 0
+        if attempt:
+            give_up(number)
+        return {"count": count, "violations": violations}
 
     serve(work)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from datetime import timedelta
 
-from locking import serve_locks
+from locking import Claimed, serve_locks
 
 from airflow_assets.catalog.engine import make_engine
 from airflow_assets.catalog.service import CatalogService
@@ -18,7 +17,6 @@ from airflow_assets.schemas.leases import AcquireLeases, ReleaseLeases
 
 logging.disable(logging.CRITICAL)
 ASSET = "locked"
-PAUSE = 0.002
 
 
 def main() -> None:
@@ -39,19 +37,17 @@ def main() -> None:
     wanted = AcquireLeases(asset_ids=[ASSET], ttl=timedelta(seconds=60))
     given_up = ReleaseLeases(asset_ids=[ASSET])
 
-    def claim(number: int) -> int:
-        who = caller(number)
-        while True:
-            try:
-                return service.acquire_leases(who, wanted).leases[0].fencing_token
-            except AssetLocked:
-                time.sleep(PAUSE)
+    def claim(number: int, _attempt: int) -> Claimed:
+        try:
+            return True, service.acquire_leases(caller(number), wanted).leases[0].fencing_token
+        except AssetLocked:
+            return False, None
 
     def free(number: int) -> None:
         if service.release_leases(caller(number), given_up).released != [ASSET]:
             raise SystemExit(f"run {number} lost its lock")
 
-    serve_locks(claim, free)
+    serve_locks(claim, free, give_up=lambda _number: None)
 
 
 if __name__ == "__main__":
