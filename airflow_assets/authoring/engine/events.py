@@ -32,7 +32,6 @@ class StepEvent:
 
     :param partition_key: one partition; null for a step without, or about all of it.
     :param input_data_versions: the version of each upstream at the time, lineage-only ones too.
-    :param value: the output, for the hooks of this process; never recorded.
     """
 
     event_type: EventType

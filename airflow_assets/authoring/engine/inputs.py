@@ -57,7 +57,7 @@ def loaded(run: Run, owner: str, edge: Edge, hint: Any) -> Any:
     Raises:
         PartitionValidationError: there is no upstream key for the run's.
     """
-    node, upstream = run.graph.nodes[owner], run.graph.nodes[edge.upstream]
+    node, upstream = run.node(owner), run.node(edge.upstream)
     ends = Ends(node.partitions, upstream.partitions, run.dynamic)
     try:
         load = load_of_edge(edge.mapping, run.key_of(owner), ends)
@@ -95,7 +95,7 @@ def _own_last(run: Run, step: Step, parameter: Parameter) -> Any:
     """The asset's own last output; null only where there is none yet."""
     name = step.nodes[0].name
     key = run.key_of(name)
-    partition = PartitionContext(key, run.graph.nodes[name].partitions) if key else None
+    partition = PartitionContext(key, step.nodes[0].partitions) if key else None
     try:
         return run.handler(name).load_input(
             InputContext(name, name, run.metadata_of(name), partition, parameter.hint)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.contexts import AssetExecutionContext, OutputContext, PartitionContext
 from airflow_assets.authoring.engine.events import Emit, EventType, StepEvent
+from airflow_assets.authoring.engine.fanout import KEYS, unwrapped
 from airflow_assets.authoring.engine.inputs import input_versions
 from airflow_assets.authoring.engine.types import check_type
 from airflow_assets.authoring.metadata_values import DataVersion, MetadataValue
@@ -51,6 +53,8 @@ def finish(run: Run, node: Node, context: AssetExecutionContext[Any], result: An
         AssetOutputValidationError: the value is not of the declared type; nothing has been stored.
         Exception: whatever the handler raises.
     """
+    if node.is_external and not isinstance(result, Observation):
+        result = Observation()  # what an observe function has to say beside it, it says to its context
     outcome = Outcome(context, result)
     if isinstance(result, Observation):
         _emit_each(run, node, context, outcome, EventType.Observation, emit)
@@ -58,6 +62,10 @@ def finish(run: Run, node: Node, context: AssetExecutionContext[Any], result: An
     if not isinstance(result, Materialization):
         value = result.value if isinstance(result, Output) else result
         check_type(node.name, value, node.type_hint)
+        if node.task is not None:
+            value, keys = unwrapped(node.name, value)
+            if keys is not None:
+                outcome.metadata[KEYS] = MetadataValue.json(json.dumps(keys))
         store(run, node, value, outcome)
     outcome.data_version = outcome.data_version or str(uuid.uuid4())
     _emit_each(run, node, context, outcome, EventType.Materialization, emit)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.contexts import (
     AssetExecutionContext,
@@ -17,31 +15,20 @@ from airflow_assets.authoring.contexts import (
 )
 from airflow_assets.authoring.engine.calls import called, is_stream, items
 from airflow_assets.authoring.engine.events import Emit, EventType, StepEvent
+from airflow_assets.authoring.engine.failures import Failures, said_of_failure, say_failed
 from airflow_assets.authoring.engine.inputs import arguments
 from airflow_assets.authoring.engine.outputs import finish
+from airflow_assets.authoring.engine.tries import tried
 from airflow_assets.authoring.errors import ExecutionError
 from airflow_assets.authoring.graph.nodes import Gets, Node, Step
 from airflow_assets.authoring.hooks import Failure, Hook, Success
-from airflow_assets.authoring.metadata_values import MetadataValue
 from airflow_assets.authoring.results import Materialization, Observation, Output
-from airflow_assets.authoring.retries import FailureReason
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.engine.run import Run
 
 log = logging.getLogger("airflow_assets.steps")
-Failures = dict[str, BaseException]
-"""Why nodes failed, by node; what is not in it was done. Under the step's own name: a failure after all."""
-
-
-class Tried(NamedTuple):
-    """How one try of a step ended.
-
-    :param delay: seconds to wait before the next try; null: it is over, and everything has been said.
-    """
-
-    failures: Failures
-    delay: float | None
+__all__ = ["Failures", "call_hooks", "run_step", "said_of_failure"]
 
 
 def run_step(
@@ -50,64 +37,42 @@ def run_step(
     emit: Emit,
     *,
     selected: Sequence[str] | None = None,
+    started: bool = False,
     wait: Callable[[float], None] = time.sleep,
 ) -> Failures:
     """Run a step until it is done or no try is left; events go to ``emit`` as they happen.
 
     :param selected: the outputs of a multi-asset to store; default all.
+    :param started: its start has been told, as a graph asset's is when its first task starts.
     :param wait: waits before another try, in seconds.
     """
-    attempt = 1
-    while True:
-        failures, delay = try_step(run, step, emit, attempt, selected=selected)
-        if delay is None:
-            return failures
-        if delay:
-            wait(delay)
-        attempt += 1
-
-
-def try_step(
-    run: Run, step: Step, emit: Emit, attempt: int, *, selected: Sequence[str] | None = None
-) -> Tried:
-    """Run one try of a step, for a caller that has its own way of trying again.
-
-    :param attempt: 1, 2, ...
-    """
     nodes = [node for node in step.nodes if selected is None or node.name in selected]
-    attempted = _Attempt(run, step, nodes, emit)
-    failures = attempted.run()
-    if failures and step.retry and _again(step, failures, attempt, streamed=attempted.streamed):
-        delay = step.retry.delay(attempt)
-        said = _said_of_retry(next(iter(failures.values())), attempt, delay)
-        for node in nodes:
-            emit(StepEvent(EventType.StepRetry, node.name, run.key_of(node.name), said))
-        return Tried(failures, delay)
+    silent = iter([started])
+    failures, attempt = tried(
+        run, step, emit, lambda: _Attempt(run, step, nodes, emit, started=next(silent, False)), wait
+    )
     for name, error in failures.items():
-        emit(StepEvent(EventType.StepFailure, name, None, said_of_failure(error)))
-    _call_hooks(run, step, nodes, failures, attempted.values)
-    return Tried(failures, None)
-
-
-def _again(step: Step, failures: Failures, attempt: int, *, streamed: bool) -> bool:
-    """Whether to try again; never after a generator, which has stored what it gave."""
-    if step.retry is None or streamed or attempt > step.retry.max_retries:
-        return False
-    return all(step.retry.retries(error) for error in failures.values())
+        say_failed(run, name, error, emit)
+    if step.call is None:  # the hooks of a graph asset are about its output, not about each task
+        _call_hooks(run, step, nodes, failures, attempt.values)
+    return failures
 
 
 class _Attempt:
     """One call of the body."""
 
-    def __init__(self, run: Run, step: Step, nodes: Sequence[Node], emit: Emit) -> None:
+    def __init__(
+        self, run: Run, step: Step, nodes: Sequence[Node], emit: Emit, *, started: bool = False
+    ) -> None:
         self.run_, self.step, self.nodes, self.emit = run, step, nodes, emit
+        self.started = started
         self.values: dict[str, Any] = {}
         self.streamed = False
         self.done: set[str] = set()
 
     def run(self) -> Failures:
         """Return why nodes failed."""
-        for node in self.nodes:
+        for node in () if self.started else self.nodes:
             self.emit(StepEvent(EventType.StepStart, node.name, self.run_.key_of(node.name)))
         try:
             context = _context(self.run_, self.step, self.nodes)
@@ -191,7 +156,7 @@ def _context(run: Run, step: Step, nodes: Sequence[Node]) -> Any:
     key = run.key_of(first.name)
     partition = PartitionContext(key, first.partitions) if key else None
     hint = next((one.hint for one in step.parameters if one.gets is Gets.CONTEXT), None)
-    config = _config(hint, run.config.get(step.asset.name if first.output is None else first.name))
+    config = typed_config(hint, run.config.get(step.asset.name if first.output is None else first.name))
     if step.call is not None and _is_task_context(hint):
         return TaskExecutionContext(first.name, getattr(step.call.task, "tags", None), partition, config)
     declared = first.declared
@@ -214,7 +179,7 @@ def _is_task_context(hint: Any) -> bool:
     return (getattr(hint, "__origin__", None) or hint) is TaskExecutionContext
 
 
-def _config(hint: Any, given: Any) -> Any:
+def typed_config(hint: Any, given: Any) -> Any:
     """The configuration of a ``Context[Cfg]``, made of what the launch gives; null without ``Cfg``."""
     asked = getattr(hint, "__args__", ())
     if not asked or not isinstance(asked[0], type):
@@ -254,23 +219,3 @@ def call_hooks(
             called(hook.function, (told,), {})
         except Exception:
             log.exception("The %s hook %r of %r failed", kind.kind, hook.name, node.name)
-
-
-def said_of_failure(error: BaseException) -> dict[str, MetadataValue]:
-    """Return what a StepFailure event says about an exception."""
-    classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__[:-1]]
-    return {
-        "error": MetadataValue.text(f"{type(error).__name__}: {error}"),
-        "rivers/failure_reason": MetadataValue.text(FailureReason.of(error).value),
-        "rivers/exc_type": MetadataValue.json(json.dumps(classes)),
-        "traceback": MetadataValue.text("".join(traceback.format_exception(error))[-8_000:]),
-    }
-
-
-def _said_of_retry(error: BaseException, attempt: int, delay: float) -> dict[str, MetadataValue]:
-    return {
-        "error": MetadataValue.text(f"{type(error).__name__}: {error}"),
-        "rivers/attempt": MetadataValue.int(attempt),
-        "rivers/failure_reason": MetadataValue.text(FailureReason.of(error).value),
-        "rivers/next_delay_ms": MetadataValue.int(round(delay * 1_000)),
-    }

@@ -15,8 +15,8 @@ from airflow_assets.authoring.graph.verbs import action_of, action_steps, defini
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from airflow_assets.authoring.graph.graph import Graph
     from airflow_assets.authoring.graph.nodes import Node
-    from airflow_assets.authoring.graph.resolve import Graph
 
 MATERIALIZE, OBSERVE = "materialize", "observe"
 
@@ -52,6 +52,16 @@ class PlannedStep:
     def name(self) -> str:
         """The step's name."""
         return self.step.name
+
+    def pools(self) -> list[tuple[str, int]]:
+        """Return the slots it takes: of a multi-asset those of the selected outputs."""
+        if not self.step.is_multi or self.action is not None:
+            return self.step.pools
+        found: dict[str, int] = {}
+        for node in self.step.nodes:
+            for name, slots in node.declared.pool if node.name in self.nodes else ():
+                found[name] = max(slots, found.get(name, 0))
+        return list(found.items())
 
     def claims(self) -> list[Claim]:
         """Return the locks it takes: a materialize shares those of its assets, an action takes its own."""

@@ -3,79 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.assets import Asset, GraphAsset, MultiAsset
 from airflow_assets.authoring.class_form import desugar
 from airflow_assets.authoring.errors import (
     AssetDefinitionError,
-    ConfigurationError,
     GraphValidationError,
     PartitionValidationError,
 )
+from airflow_assets.authoring.graph.graph import Graph, Registered
 from airflow_assets.authoring.graph.nodes import Edge, Gets, Node, Parameter, Step
 from airflow_assets.authoring.graph.order import levels
 from airflow_assets.authoring.graph.parameters import classified, type_hints
 from airflow_assets.authoring.graph.verbs import observer
-from airflow_assets.authoring.partitions.definitions import PartitionsDefinition, TimeWindow
+from airflow_assets.authoring.partitions.definitions import TimeWindow
 from airflow_assets.authoring.partitions.edges import Ends
 from airflow_assets.authoring.partitions.mappings import PartitionMapping, check_edge
-from airflow_assets.authoring.retries import RetryPolicy
 from airflow_assets.authoring.tasks import stand_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from airflow_assets.authoring.automation import AutomationCondition
     from airflow_assets.authoring.deps import DepDef
+    from airflow_assets.authoring.retries import RetryPolicy
 
-
-@dataclass(frozen=True)
-class Registered:
-    """What definitions may name instead of holding it."""
-
-    resources: Mapping[str, Any] = field(default_factory=dict)
-    partition_defs: Mapping[str, PartitionsDefinition] = field(default_factory=dict)
-    retries: Mapping[str, RetryPolicy] = field(default_factory=dict)
-    default_retry: RetryPolicy | None = None
-
-    def partitions(self, value: PartitionsDefinition | str | None, owner: str) -> PartitionsDefinition | None:
-        """Return a definition, looked up where it is a name."""
-        what = f"partitions_def of {owner!r}"
-        found: PartitionsDefinition | None = _looked_up(value, self.partition_defs, what, "partition_defs")
-        return found
-
-    def retry(self, value: RetryPolicy | str | None, owner: str) -> RetryPolicy | None:
-        """Return a policy, looked up where it is a name; the repository's default without one."""
-        return _looked_up(value, self.retries, f"retry of {owner!r}", "retries") or self.default_retry
-
-    def handler(self, value: Any, owner: str) -> Any:
-        """Return a handler, looked up among the resources where it is a key."""
-        if not isinstance(value, str):
-            return value
-        if value not in self.resources:
-            raise AssetDefinitionError(
-                f"io_handler of {owner!r} is the resource {value!r}, and there are {sorted(self.resources)}"
-            )
-        return self.resources[value]
-
-
-@dataclass
-class Graph:
-    """Resolved assets: nodes by name, the step that makes each, and the steps in an order that works."""
-
-    assets: dict[str, Asset]
-    nodes: dict[str, Node] = field(default_factory=dict)
-    steps: dict[str, Step] = field(default_factory=dict)
-    step_of: dict[str, str] = field(default_factory=dict)
-    levels: list[list[str]] = field(default_factory=list)
-    observers: dict[str, Step] = field(default_factory=dict)
-    """The steps that observe external assets, by asset."""
-    registered: Registered = field(default_factory=Registered)
-
-    def upstreams(self, name: str) -> list[str]:
-        """Return the nodes that a node waits for."""
-        return list(self.nodes[name].edges)
+__all__ = ["Graph", "Registered", "resolve"]
 
 
 def resolve(assets: Iterable[Asset | type], registered: Registered) -> Graph:
@@ -377,11 +331,3 @@ def _check_condition(node: Node) -> None:
         )
     if condition.kind == "in_latest_time_window" and not isinstance(node.partitions, TimeWindow):
         raise AssetDefinitionError(f"Asset {node.name!r} has no time windows for in_latest_time_window")
-
-
-def _looked_up(value: Any, known: Mapping[str, Any], what: str, where: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value not in known:
-        raise ConfigurationError(f"{what} is {value!r}, and CodeRepository({where}=...) has {sorted(known)}")
-    return known[value]

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from airflow_assets.authoring.actions import AssetAction
+    from airflow_assets.authoring.graph.graph import Graph, Registered
     from airflow_assets.authoring.graph.nodes import Node
-    from airflow_assets.authoring.graph.resolve import Graph, Registered
 
 
 def action_of(graph: Graph, name: str, verb: str) -> AssetAction | None:

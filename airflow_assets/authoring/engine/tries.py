@@ -1,0 +1,56 @@
+"""Trying a step again until it is done or no try is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from airflow_assets.authoring.engine.events import Emit, EventType, StepEvent
+from airflow_assets.authoring.engine.failures import Failures, said_of_retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airflow_assets.authoring.engine.run import Run
+    from airflow_assets.authoring.graph.nodes import Step
+
+
+class Attempt(Protocol):
+    """One call of a body.
+
+    ``streamed``: the body is a generator, whose items are stored one by one, so it is never called again.
+    """
+
+    streamed: bool
+    nodes: Any
+
+    def run(self) -> Failures:
+        """Return why nodes failed."""
+
+
+A = TypeVar("A", bound=Attempt)
+
+
+def tried(
+    run: Run, step: Step, emit: Emit, begin: Callable[[], A], wait: Callable[[float], None]
+) -> tuple[Failures, A]:
+    """Return how the last try ended, and that try."""
+    number = 0
+    while True:
+        number += 1
+        attempt = begin()
+        failures = attempt.run()
+        if not failures or not _again(step, failures, number, streamed=attempt.streamed):
+            return failures, attempt
+        error = next(iter(failures.values()))
+        delay = step.retry.delay(number) if step.retry else 0.0
+        for node in attempt.nodes:
+            said = said_of_retry(error, number, delay)
+            emit(StepEvent(EventType.StepRetry, node.name, run.key_of(node.name), said))
+        if delay:
+            wait(delay)
+
+
+def _again(step: Step, failures: Failures, number: int, *, streamed: bool) -> bool:
+    if step.retry is None or streamed or number > step.retry.max_retries:
+        return False
+    return all(step.retry.retries(error) for error in failures.values())
