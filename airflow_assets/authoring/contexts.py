@@ -64,7 +64,7 @@ class _Recorded:
             TypeError: a value that cannot be recorded.
         """
         for name, value in coerced(metadata).items():
-            if isinstance(value, MetadataValue.DataVersion):  # type: ignore[attr-defined]
+            if isinstance(value, MetadataValue.DataVersion):
                 self.register_data_version(value.raw_value())
             else:
                 self.output_metadata[name] = value
