@@ -13,25 +13,22 @@ from airflow_assets.schemas.shipping import DagRunTimes, LineagePage
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_PAIRS = 200
+_COLUMNS = (DagRun.dag_id, DagRun.run_id, DagRun.logical_date, DagRun.run_after, DagRun.clear_number)
 
 
 def with_runs(conn: Connection, page: LineagePage) -> LineagePage:
-    """Return the page with the times of the runs that Airflow still knows."""
+    """Return the page with the times of the runs that Airflow still knows; one statement."""
     pairs = sorted({(item.task.dag_id, item.task.run_id) for item in page.items})
-    known: dict[tuple[str, str], DagRunTimes] = {}
+    if not pairs:
+        return page
+    wanted = select(*_COLUMNS).where(tuple_(DagRun.dag_id, DagRun.run_id).in_(pairs))
     with orm(conn) as session:
-        for start in range(0, len(pairs), _PAIRS):
-            some = pairs[start : start + _PAIRS]
-            columns = (
-                DagRun.dag_id, DagRun.run_id, DagRun.logical_date, DagRun.run_after, DagRun.clear_number,
-            )  # fmt: skip
-            for row in session.execute(
-                select(*columns).where(tuple_(DagRun.dag_id, DagRun.run_id).in_(some))
-            ):
-                known[(row.dag_id, row.run_id)] = DagRunTimes(
-                    logical_date=row.logical_date, run_after=row.run_after, clear_number=row.clear_number or 0
-                )
+        known = {
+            (row.dag_id, row.run_id): DagRunTimes(
+                logical_date=row.logical_date, run_after=row.run_after, clear_number=row.clear_number or 0
+            )
+            for row in session.execute(wanted)
+        }
     items = [
         item.model_copy(update={"run": known.get((item.task.dag_id, item.task.run_id))})
         for item in page.items

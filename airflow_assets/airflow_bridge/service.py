@@ -19,6 +19,7 @@ from airflow_assets.airflow_bridge.run_times import with_runs
 from airflow_assets.airflow_bridge.runs import SerializedDags, Start, make_runs
 from airflow_assets.airflow_bridge.sensor_places import SensorPlaces
 from airflow_assets.airflow_bridge.subscriptions import SubscribedDag, Subscriptions, teams_of
+from airflow_assets.catalog import shipping
 from airflow_assets.catalog.engine import db_now, read
 from airflow_assets.catalog.service import CatalogService
 from airflow_assets.exceptions import CatalogUnavailable, NotFound
@@ -66,8 +67,7 @@ class AirflowService(CatalogService):
 
     def read_lineage(self, caller: Caller, body: LineageRead) -> LineagePage:
         """Return the lineage events after a number, oldest first, with the times of their runs."""
-        page = super().read_lineage(caller, body)
-        return self._read(lambda conn: with_runs(conn, page))
+        return self._read(lambda conn: with_runs(conn, shipping.read_lineage(conn, caller, body)))
 
     def native_uris(self, caller: Caller, body: NativeNames) -> NativeUris:
         """Return the URIs that the Dags of this Airflow give to names.

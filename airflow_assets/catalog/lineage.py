@@ -22,7 +22,7 @@ from airflow_assets.schemas.lineage import LineageEvent, Role, TaskRun, TaskStat
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy import ColumnElement, Connection, FromClause, Row
 
@@ -101,7 +101,7 @@ def list_lineage(conn: Connection, caller: Caller, query: LineageQuery) -> Page[
     statement = select(lineage).select_from(source).where(*where)
     rows = conn.execute(statement.order_by(seq.desc()).limit(query.limit + 1)).all()
     shown = rows[: query.limit]
-    refs = Refs(conn, caller, shown)
+    refs = Refs.of(conn, caller, shown)
     return Page(
         items=[event_of(row, refs) for row in shown],
         next_cursor=cursors.encode(_LINEAGE, [shown[-1].seq]) if len(rows) > query.limit else None,
@@ -180,13 +180,18 @@ def event_of(row: Row[Any], refs: Refs) -> LineageEvent:
 class Refs:
     """The assets named in some lineage rows, without those that are hidden now or were then."""
 
-    def __init__(self, conn: Connection, caller: Caller, rows: Sequence[Row[Any]]) -> None:
+    def __init__(self, caller: Caller, hidden: Collection[str]) -> None:
+        """:param hidden: the ids that name, or named before a rename, an asset that is hidden now."""
         self._caller = caller
-        self._hidden: set[str] = set()
-        if caller.hidden_namespaces:
-            refs = (ref for row in rows for text in (row.inputs, row.outputs) for ref in json.loads(text))
-            ids = {ref["id"] for ref in refs}
-            self._hidden = set(_hidden_ids(conn, caller, sorted(ids)))
+        self._hidden = hidden
+
+    @classmethod
+    def of(cls, conn: Connection, caller: Caller, rows: Sequence[Row[Any]]) -> Refs:
+        """Look up which are hidden; no statement where nothing is."""
+        if not caller.hidden_namespaces:
+            return cls(caller, ())
+        refs = (ref for row in rows for text in (row.inputs, row.outputs) for ref in json.loads(text))
+        return cls(caller, set(_hidden_ids(conn, caller, sorted({ref["id"] for ref in refs}))))
 
     def visible(self, text: str) -> list[AssetRef]:
         """Return the refs of a column ``inputs`` or ``outputs``."""

@@ -189,7 +189,7 @@ def _lineage(conn: Connection, caller: Caller, seen: Seen, room: int) -> tuple[F
         lineage.c.tenant == caller.tenant, IS_WHOLE, _after(conn, [lineage.c.seq], seen)
     )
     rows, more = _first(conn, wanted.order_by(lineage.c.seq), room)
-    refs = Refs(conn, caller, rows)
+    refs = Refs.of(conn, caller, rows)
     usages = _usages(conn, caller, [row.seq for row in rows])
     return [
         (

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import func, select, update
 
 from airflow_assets.catalog import shipping, tables
@@ -136,6 +137,30 @@ def test_a_page_is_bounded_by_its_bytes(service: CatalogService, monkeypatch: py
     monkeypatch.setattr(shipping, "PAGE_BYTES", 10)
     assert len(service.read_lineage(CALLER, LineageRead(after=0)).items) == 1
     assert runs(all_after(service)) == [f"r{number}" for number in range(6)]
+
+
+def test_a_page_is_bounded_by_its_names_and_takes_three_statements(
+    service: CatalogService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        record(service, f"r{number}", output=f"report {number}", bundles=2)
+    service.rename_asset(CALLER, Rename(old_id="report 3", new_id="third report"))
+    statements: list[str] = []
+
+    def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if not statement.startswith("BEGIN"):  # SQLite's alone goes through a cursor
+            statements.append(statement)
+
+    sqlalchemy_event.listen(service.engine, "before_cursor_execute", note)
+    monkeypatch.setattr(shipping, "PAGE_NAMES", 3)
+    page = service.read_lineage(caller("sales"), LineageRead(after=0, limit=1_000))
+    assert [event.task.run_id for event in page.items] == ["r0", "r0", "r1", "r1"], "orders and two reports"
+    assert not page.at_end
+    assert len(statements) == 3, "also where namespaces are hidden"
+    assert runs(all_after(service)) == [f"r{number // 2}" for number in range(12)]
+    monkeypatch.setattr(shipping, "PAGE_NAMES", 1)
+    page = service.read_lineage(CALLER, LineageRead(after=0))
+    assert (len(page.items), set(page.assets)) == (1, {"orders", "report 0"}), "one event comes whole"
 
 
 def opened(
