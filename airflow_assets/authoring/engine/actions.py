@@ -26,15 +26,25 @@ if TYPE_CHECKING:
 
 
 def run_action(
-    run: Run, step: Step, action: AssetAction, emit: Emit, *, wait: Callable[[float], None] = time.sleep
+    run: Run,
+    step: Step,
+    action: AssetAction,
+    emit: Emit,
+    *,
+    wait: Callable[[float], None] = time.sleep,
+    single: int | None = None,
 ) -> Failures:
     """Run an action until it is done or no try is left; hooks are never called.
 
     A failure is recorded without the partitions it was for: it does not mean that their data is bad.
 
     :param wait: waits before another try, in seconds.
+    :param single: run this try alone, counted from 1.
+
+    Raises:
+        TryLater: a single try failed, and another is to follow.
     """
-    failures, _ = tried(run, step, emit, lambda: _Acting(run, step, action, emit), wait)
+    failures, _ = tried(run, step, emit, lambda: _Acting(run, step, action, emit), wait, single)
     for name, error in failures.items():
         emit(StepEvent(EventType.StepFailure, name, None, said_of_failure(error)))
     return failures

@@ -39,17 +39,22 @@ def run_step(
     selected: Sequence[str] | None = None,
     started: bool = False,
     wait: Callable[[float], None] = time.sleep,
+    single: int | None = None,
 ) -> Failures:
     """Run a step until it is done or no try is left; events go to ``emit`` as they happen.
 
     :param selected: the outputs of a multi-asset to store; default all.
     :param started: its start has been told, as a graph asset's is when its first task starts.
     :param wait: waits before another try, in seconds.
+    :param single: run this try alone, counted from 1: who calls has a way of his own to try again.
+
+    Raises:
+        TryLater: a single try failed, and another is to follow.
     """
     nodes = [node for node in step.nodes if selected is None or node.name in selected]
     silent = iter([started])
     failures, attempt = tried(
-        run, step, emit, lambda: _Attempt(run, step, nodes, emit, started=next(silent, False)), wait
+        run, step, emit, lambda: _Attempt(run, step, nodes, emit, started=next(silent, False)), wait, single
     )
     for name, error in failures.items():
         say_failed(run, name, error, emit)

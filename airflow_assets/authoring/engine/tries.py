@@ -27,14 +27,33 @@ class Attempt(Protocol):
         """Return why nodes failed."""
 
 
+class TryLater(Exception):
+    """A single try failed, and the step is to be tried again ``delay`` seconds from now."""
+
+    def __init__(self, error: BaseException, delay: float) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.error, self.delay = error, delay
+
+
 A = TypeVar("A", bound=Attempt)
 
 
-def tried(
-    run: Run, step: Step, emit: Emit, begin: Callable[[], A], wait: Callable[[float], None]
+def tried(  # noqa: PLR0917
+    run: Run,
+    step: Step,
+    emit: Emit,
+    begin: Callable[[], A],
+    wait: Callable[[float], None],
+    single: int | None = None,
 ) -> tuple[Failures, A]:
-    """Return how the last try ended, and that try."""
-    number = 0
+    """Return how the last try ended, and that try.
+
+    :param single: make this try alone, counted from 1.
+
+    Raises:
+        TryLater: a single try is to be followed by another.
+    """
+    number = 0 if single is None else single - 1
     while True:
         number += 1
         attempt = begin()
@@ -46,6 +65,8 @@ def tried(
         for node in attempt.nodes:
             said = said_of_retry(error, number, delay)
             emit(StepEvent(EventType.StepRetry, node.name, run.key_of(node.name), said))
+        if single is not None:
+            raise TryLater(error, delay)
         if delay:
             wait(delay)
 
