@@ -221,7 +221,7 @@ def action(
     ...     @classmethod
     ...     def purge(cls, ctx): ...
     """
-    settings = {
+    settings: dict[str, Any] = {
         "outcome": outcome,
         "concurrency": concurrency,
         "ordering": ordering,
@@ -229,7 +229,7 @@ def action(
         "description": description,
         "partitioning": partitioning,
     }
-    AssetAction(name or "verb", **settings)  # type: ignore[arg-type]  # a mistake is told here, where it is
+    AssetAction(name or "verb", **settings)  # a mistake is told here, where it is
 
     def mark(method: Any) -> Any:
         return ActionMethod(method, name, **settings)

@@ -42,19 +42,21 @@ class AutomationCondition:
         ).with_label("eager")
 
     @staticmethod
-    def on_cron(cron: str, tz: str | None = None) -> AutomationCondition:
+    def on_cron(cron_schedule: str, timezone: str | None = None) -> AutomationCondition:
         """Return: a tick of the cron has passed, and all dependencies have been updated since.
 
-        :param tz: time zone by name; default UTC.
+        :param timezone: by name; default UTC.
 
         Raises:
             ValueError: no cron expression, or no such zone.
         """
         condition = AutomationCondition
-        tick = condition.cron_tick_passed(cron, tz)
+        tick = condition.cron_tick_passed(cron_schedule, timezone)
         done = condition.newly_requested() | condition.newly_updated()
         return (
-            tick.since(done) & condition.all_deps_updated_since_cron(cron, tz) & ~condition.in_flight()
+            tick.since(done)
+            & condition.all_deps_updated_since_cron(cron_schedule, timezone)
+            & ~condition.in_flight()
         ).with_label("on_cron")
 
     @staticmethod
@@ -128,38 +130,38 @@ class AutomationCondition:
         return AutomationCondition("last_run_includes_target")
 
     @staticmethod
-    def cron_tick_passed(cron: str, tz: str | None = None) -> AutomationCondition:
+    def cron_tick_passed(cron_schedule: str, timezone: str | None = None) -> AutomationCondition:
         """Return: a tick has passed since the last look; see :meth:`on_cron`."""
-        return AutomationCondition("cron_tick_passed", _cron(cron, tz))
+        return AutomationCondition("cron_tick_passed", _cron(cron_schedule, timezone))
 
     @staticmethod
-    def in_latest_time_window(lookback_seconds: float | None = None) -> AutomationCondition:
-        """Return: the partition is the latest window, or one that began within the look-back.
+    def in_latest_time_window(lookback_delta: float | None = None) -> AutomationCondition:
+        """Return: the partition is the latest window, or one that began within the look-back (in seconds).
 
         Raises:
             ValueError: the look-back is 0 or less.
         """
-        if lookback_seconds is not None and of_type(lookback_seconds, (int, float), "lookback_seconds") <= 0:
-            raise ValueError(f"lookback_seconds must be greater than 0, not {lookback_seconds}")
-        return AutomationCondition("in_latest_time_window", (("lookback_seconds", lookback_seconds),))
+        if lookback_delta is not None and of_type(lookback_delta, (int, float), "lookback_delta") <= 0:
+            raise ValueError(f"lookback_delta must be greater than 0 seconds, not {lookback_delta}")
+        return AutomationCondition("in_latest_time_window", (("lookback_delta", lookback_delta),))
 
     @staticmethod
     def last_executed_with_tags(
-        tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
     ) -> AutomationCondition:
         """Return: the last run had these tags."""
         return AutomationCondition("last_executed_with_tags", _tags(tag_keys, tag_values))
 
     @staticmethod
     def has_run_with_tags(
-        tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
     ) -> AutomationCondition:
         """Return: a run since the last look had these tags."""
         return AutomationCondition("has_run_with_tags", _tags(tag_keys, tag_values))
 
     @staticmethod
     def all_runs_have_tags(
-        tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
     ) -> AutomationCondition:
         """Return: all runs since the last look had these tags."""
         return AutomationCondition("all_runs_have_tags", _tags(tag_keys, tag_values))
@@ -190,17 +192,17 @@ class AutomationCondition:
         return AutomationCondition("all_deps_match", children=(_condition(condition),))
 
     @staticmethod
-    def all_deps_updated_since_cron(cron: str, tz: str | None = None) -> AutomationCondition:
+    def all_deps_updated_since_cron(cron_schedule: str, timezone: str | None = None) -> AutomationCondition:
         """Return: all dependencies were materialized since the last tick, or are about to be."""
-        return AutomationCondition("all_deps_updated_since_cron", _cron(cron, tz))
+        return AutomationCondition("all_deps_updated_since_cron", _cron(cron_schedule, timezone))
 
     def newly_true(self) -> AutomationCondition:
         """Return: true now, and not at the last look."""
         return AutomationCondition("newly_true", children=(self,))
 
-    def since(self, reset: AutomationCondition) -> AutomationCondition:
+    def since(self, reset_condition: AutomationCondition) -> AutomationCondition:
         """Return: has been true since the reset was last true."""
-        return AutomationCondition("since", children=(self, _condition(reset)))
+        return AutomationCondition("since", children=(self, _condition(reset_condition)))
 
     def since_last_handled(self) -> AutomationCondition:
         """Return: has been true since the asset was last requested or updated."""
@@ -221,9 +223,9 @@ class AutomationCondition:
         children = tuple(child.replace(old, new) for child in self.children)
         return self if children == self.children else replace(self, children=children, label=None)
 
-    def without(self, part: AutomationCondition | str) -> AutomationCondition:
+    def without(self, condition: AutomationCondition | str) -> AutomationCondition:
         """Return the tree without a part of an ``and`` or ``or``; the same tree where it has none."""
-        kept = tuple(child.without(part) for child in self.children if not child.means(part))
+        kept = tuple(child.without(condition) for child in self.children if not child.means(condition))
         if kept == self.children:
             return self
         if self.kind in {"and", "or"} and len(kept) == 1:

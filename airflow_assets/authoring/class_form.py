@@ -9,12 +9,16 @@ from __future__ import annotations
 import inspect
 import re
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.actions import ActionMethod, AssetAction
 from airflow_assets.authoring.assets import Asset, ExternalAsset, GraphAsset, MultiAsset, SingleAsset
 from airflow_assets.authoring.deps import AssetDef
+from airflow_assets.authoring.described import Described
 from airflow_assets.authoring.errors import AssetDefinitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _VERBS = {Asset: "materialize", MultiAsset: "materialize", GraphAsset: "compose", ExternalAsset: "observe"}
 _SHARED = {"name", "tags", "kinds", "group", "partitions_def", "automation_condition"}
@@ -37,13 +41,13 @@ _NEAR_MISSES = {
     "backfill": "backfill_strategy",
     "action": "actions",
 }
-_MAKERS = {
+_MAKERS: dict[type[Asset], Callable[..., Asset]] = {
     Asset: Asset,
     MultiAsset: Asset.from_multi,
     GraphAsset: Asset.from_graph,
     ExternalAsset: Asset.external,
 }
-_BASES = (Asset, SingleAsset, MultiAsset, GraphAsset, ExternalAsset)
+_BASES = (Described, Asset, SingleAsset, MultiAsset, GraphAsset, ExternalAsset)
 
 
 def is_asset_class(candidate: Any) -> bool:
@@ -84,7 +88,7 @@ def desugar(cls: type) -> Asset:
     outputs = _outputs(cls, kind)
     if kind is MultiAsset:
         given["output_defs"] = outputs
-    return _MAKERS[kind](_body(cls, kind), **given)  # type: ignore[operator, no-any-return]
+    return _MAKERS[kind](_body(cls, kind), **given)
 
 
 def snake_case(name: str) -> str:

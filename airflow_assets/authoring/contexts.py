@@ -162,13 +162,13 @@ class _FailsPartitions:
     def __init__(self) -> None:
         self.failed_partitions: dict[str, str] = {}
 
-    def mark_partition_failed(self, key: str | PartitionKey, error: str | BaseException) -> None:
+    def mark_partition_failed(self, partition_key: str | PartitionKey, error: str | BaseException) -> None:
         """Say that one partition of the step failed: it gets a failure instead of a materialization.
 
         Raises:
             PartitionValidationError: the key is none of the step's.
         """
-        text = str(key)
+        text = str(partition_key)
         if self.partition is None or text not in self.partition.keys:
             of_step = self.partition.keys if self.partition else []
             raise PartitionValidationError(f"{text!r} is no partition of this step, which has {of_step}")
@@ -185,14 +185,13 @@ class AssetExecutionContext(_Recorded, _InPartition, _FailsPartitions, Generic[C
     {'path': 's3://b'}
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order
         self,
         asset_name: str,
         tags: Sequence[str] | None = None,
         kinds: Sequence[str] = (),
         group: str | None = None,
         code_version: str | None = None,
-        *,
         asset_metadata: Mapping[str, str] | None = None,
         partition: PartitionContext | None = None,
         is_multi_asset: bool = False,
@@ -242,12 +241,11 @@ class ActionContext(_InPartition, _FailsPartitions, Generic[Cfg]):
     'vacuum'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order
         self,
         asset_name: str,
         action: str,
         run_id: str = "",
-        *,
         asset_metadata: Mapping[str, str] | None = None,
         partition: PartitionContext | None = None,
         io_handler: Any = None,

@@ -16,7 +16,7 @@ def is_cron(text: Any) -> bool:
     >>> is_cron("0 6 * * *"), is_cron("@daily")
     (True, False)
     """
-    from croniter import croniter  # type: ignore[import-untyped]
+    from croniter import croniter
 
     fields = of_type(text, str, "a cron expression").split()
     return len(fields) in {5, 6} and bool(croniter.is_valid(text))

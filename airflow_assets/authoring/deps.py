@@ -75,10 +75,9 @@ class AssetDef:
         "partition_mapping", "pool", "retry", "deps", "actions", "type_hint",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 - the contract
+    def __init__(  # noqa: PLR0913, PLR0917 - the contract
         self,
         name: str | None = None,
-        *,
         tags: Sequence[str] | None = None,
         kinds: str | Sequence[str] | None = None,
         group: str | None = None,

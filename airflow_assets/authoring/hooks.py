@@ -33,14 +33,14 @@ class Hook:
         self._name = optional(name, str, "name")
 
     @staticmethod
-    def success(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Hook:
+    def success(func: Callable[..., Any] | None = None, *, name: str | None = None) -> Hook:
         """Return a hook for a step that has succeeded."""
-        return Success(function, name=name)
+        return Success(func, name=name)
 
     @staticmethod
-    def failure(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Hook:
+    def failure(func: Callable[..., Any] | None = None, *, name: str | None = None) -> Hook:
         """Return a hook for a step that has failed for the last time."""
-        return Failure(function, name=name)
+        return Failure(func, name=name)
 
     @property
     def name(self) -> str:

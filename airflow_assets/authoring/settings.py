@@ -108,10 +108,7 @@ def multi_settings(*, output_defs: Sequence[AssetDef], **shared: Any) -> Setting
     outputs = [_with_shared(output, common) for output in given]
     if common.partitions_def is None:
         _check_partitions(outputs)
-    own = {
-        name: getattr(common, name)
-        for name in ("name", "deps", "hooks", "automation_condition", "retry", "compute")
-    }
+    own = {name: getattr(common, name) for name in _OWN}
     return Settings(**own, output_defs=outputs)
 
 
@@ -151,15 +148,17 @@ def _check_partitions(outputs: list[AssetDef]) -> None:
 
 def _check_pair(one: AssetDef, other: AssetDef) -> None:
     first, second = one.partitions_def, other.partitions_def
-    if isinstance(first, str) or isinstance(second, str) or first == second:
+    if not isinstance(first, PartitionsDefinition) or not isinstance(second, PartitionsDefinition):
         return  # names are looked up, and compared, when the repository resolves
+    if first == second:
+        return
     if type(first) is not type(second):
         raise AssetDefinitionError(
             f"Outputs {other.name!r} and {one.name!r} have partitions of different kinds, "
             f"{type(second).__name__} and {type(first).__name__}"
         )
     try:
-        common = {*first.get_partition_keys()} & {*second.get_partition_keys()}  # type: ignore[union-attr]
+        common = {*first.get_partition_keys()} & {*second.get_partition_keys()}
     except NotImplementedError:
         return
     if not common:

@@ -31,11 +31,10 @@ class Task:
     8
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order
         self,
         wraps: Callable[..., Any] | None = None,
         name: str | None = None,
-        *,
         tags: Sequence[str] | None = None,
         partitions_def: PartitionsDefinition | str | None = None,
         partition_mapping: Mapping[str, PartitionMapping] | None = None,
@@ -133,11 +132,10 @@ class BashTask(Task):
     'hi'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the contract's order
         self,
         name: str,
         command: str | Sequence[str],
-        *,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         tags: Sequence[str] | None = None,

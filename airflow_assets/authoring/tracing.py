@@ -22,7 +22,7 @@ class InvokedNodeOutput:
     node_name: str
     output_name: str = "result"
 
-    def map(self, task: Any, max_concurrency: int | None = None) -> MappedOutput:
+    def map(self, task: Any, *, max_concurrency: int | None = None) -> MappedOutput:
         """Run a task once for each element of this output.
 
         :param max_concurrency: how many of them run at a time, at most.

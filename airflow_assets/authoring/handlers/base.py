@@ -22,7 +22,8 @@ def checked_handler(handler: Any, owner: str) -> BaseIOHandler | str | None:
     # Whoever has a handler has imported its base class; nobody else pays for it.
     interface = sys.modules.get("airflow_assets.authoring.handlers.interface")
     if interface is not None and isinstance(handler, interface.BaseIOHandler):
-        return handler  # type: ignore[no-any-return]
+        checked: BaseIOHandler = handler
+        return checked
     raise AssetDefinitionError(
         f"io_handler of {owner} takes an instance of a BaseIOHandler subclass or the key of a resource, "
         f"not {handler!r}"

@@ -187,7 +187,7 @@ class ParquetIOHandler(FileIOHandler):
         if module == "pandas":
             return table.to_pandas()
         if module == "polars":
-            import polars as pl  # type: ignore[import-not-found]
+            import polars as pl
 
             frame = pl.from_arrow(table)
             return frame.lazy() if type_hint.__name__ == "LazyFrame" else frame

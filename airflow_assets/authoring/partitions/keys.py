@@ -31,27 +31,27 @@ class PartitionKey:
     """Keys that are no product of dimensions, such as the days 1 and 2 of two regions each."""
 
     @classmethod
-    def single(cls, keys: str | Sequence[str]) -> PartitionKey:
+    def single(cls, key: str | Sequence[str]) -> PartitionKey:
         """Return the key (or keys) of a definition with one dimension.
 
         Raises:
             PartitionDefinitionError: there is no key, or an empty one.
         """
-        return cls((("", _keys(keys, "PartitionKey.single")),))
+        return cls((("", _keys(key, "PartitionKey.single")),))
 
     @classmethod
-    def multi(cls, dimensions: Mapping[str, str | Sequence[str]]) -> PartitionKey:
+    def multi(cls, keys: Mapping[str, str | Sequence[str]]) -> PartitionKey:
         """Return the keys of each dimension of a multi-dimensional definition; several mean their product.
 
         Raises:
             PartitionDefinitionError: there is no dimension, or one without a key.
         """
-        of_type(dimensions, (Mapping,), "PartitionKey.multi")
-        if not dimensions:
+        of_type(keys, (Mapping,), "PartitionKey.multi")
+        if not keys:
             raise PartitionDefinitionError(
                 "PartitionKey.multi needs a key for each dimension, not an empty dict"
             )
-        found = ((name, _keys(dimensions[name], f"dimension {name!r}")) for name in sorted(dimensions))
+        found = ((name, _keys(keys[name], f"dimension {name!r}")) for name in sorted(keys))
         return cls(tuple(found))
 
     @classmethod
@@ -75,13 +75,13 @@ class PartitionKey:
         return cls.multi({name: keys.split(",") for name, _, keys in parts})
 
     @classmethod
-    def from_json(cls, document: str | Mapping[str, Any]) -> PartitionKey:
-        """Return the key of a document of :meth:`to_json`, or of its text.
+    def from_json(cls, s: str | Mapping[str, Any]) -> PartitionKey:
+        """Return the key of a text of :meth:`to_json`, or of its document.
 
         Raises:
             PartitionDefinitionError: it has another form.
         """
-        found = json.loads(document) if isinstance(document, str) else document
+        found = json.loads(s) if isinstance(s, str) else s
         if isinstance(found, Mapping) and len(found) == 1:
             ((form, value),) = found.items()
             if form == "single":

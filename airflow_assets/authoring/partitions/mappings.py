@@ -8,11 +8,7 @@ from typing import ClassVar
 
 from airflow_assets.authoring.checks import list_of, of_type, texts
 from airflow_assets.authoring.errors import PartitionValidationError
-from airflow_assets.authoring.partitions.definitions import (
-    Dynamic,
-    Multi,
-    TimeWindow,
-)
+from airflow_assets.authoring.partitions.definitions import Dynamic, Multi, TimeWindow
 from airflow_assets.authoring.partitions.edges import (
     ABSENT,
     WHOLE,
@@ -71,13 +67,13 @@ class PartitionMapping:
         return TimeWindowMapping(of_type(offset, int, "offset"))
 
     @staticmethod
-    def specific_partitions(keys: Sequence[str]) -> PartitionMapping:
+    def specific_partitions(partition_keys: Sequence[str]) -> PartitionMapping:
         """Return the mapping of an unpartitioned asset to some upstream keys, loaded at once.
 
         Raises:
             PartitionValidationError: there is no key.
         """
-        wanted = list_of(keys, str, "specific_partitions")
+        wanted = list_of(partition_keys, str, "specific_partitions")
         if not wanted:
             raise PartitionValidationError("specific_partitions needs at least one key")
         return SpecificPartitions(tuple(wanted))
@@ -93,16 +89,18 @@ class PartitionMapping:
         return Subset()
 
     @staticmethod
-    def multi(dimensions: Mapping[str, PartitionMapping | tuple[str, PartitionMapping]]) -> PartitionMapping:
+    def multi(
+        dimension_mappings: Mapping[str, PartitionMapping | tuple[str, PartitionMapping]],
+    ) -> PartitionMapping:
         """Return a mapping by upstream dimension; a pair names the downstream dimension it is mapped from.
 
         Raises:
             PartitionValidationError: there is no dimension.
         """
-        if not of_type(dimensions, (Mapping,), "multi"):
+        if not of_type(dimension_mappings, (Mapping,), "multi"):
             raise PartitionValidationError("multi needs a mapping for each dimension of the upstream")
         pairs = []
-        for name, value in dimensions.items():
+        for name, value in dimension_mappings.items():
             source, mapping = value if isinstance(value, tuple) else (name, value)
             pairs.append((name, source, of_type(mapping, PartitionMapping, f"multi[{name!r}]")))
         return MultiMapping(tuple(pairs))
@@ -175,13 +173,13 @@ class AllPartitions(PartitionMapping):
 class StaticMapping(PartitionMapping):
     """Keys by key."""
 
-    pairs: tuple[tuple[str, str], ...]
+    mapping: tuple[tuple[str, str], ...]
 
     def check(self, ends: Ends) -> None:  # noqa: D102
         down, up = both_partitioned(ends, "static_()")
         one_dimension(down, "static_()")
         one_dimension(up, "static_()")
-        targets = dict(self.pairs)
+        targets = dict(self.mapping)
         if not isinstance(up, Dynamic):
             for target in targets.values():
                 if not up.has(target):
@@ -196,7 +194,7 @@ class StaticMapping(PartitionMapping):
                 )
 
     def load(self, key: PartitionKey | None, ends: Ends) -> Load:  # noqa: ARG002, D102
-        targets = dict(self.pairs)
+        targets = dict(self.mapping)
         keys = needed(key, "static_()").key
         for one in keys:
             if one not in targets:
@@ -235,19 +233,21 @@ class TimeWindowMapping(PartitionMapping):
 class SpecificPartitions(PartitionMapping):
     """Some keys, for an asset without partitions."""
 
-    keys: tuple[str, ...]
+    partition_keys: tuple[str, ...]
 
     def check(self, ends: Ends) -> None:  # noqa: D102
         if ends.downstream is not None:
             raise PartitionValidationError("specific_partitions() is for an asset without partitions")
         up = partitioned(ends.upstream, "specific_partitions()", "upstream")
-        if not isinstance(up, Dynamic) and not up.validate_partition_key(PartitionKey.single(self.keys)):
+        if not isinstance(up, Dynamic) and not up.validate_partition_key(
+            PartitionKey.single(self.partition_keys)
+        ):
             raise PartitionValidationError(
-                f"The upstream has not all of the partitions {', '.join(self.keys)}"
+                f"The upstream has not all of the partitions {', '.join(self.partition_keys)}"
             )
 
     def load(self, key: PartitionKey | None, ends: Ends) -> Load:  # noqa: ARG002, D102
-        return Load(PartitionKey.single(self.keys))
+        return Load(PartitionKey.single(self.partition_keys))
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class Subset(PartitionMapping):
 class MultiMapping(PartitionMapping):
     """Dimension by dimension: (upstream dimension, downstream dimension, mapping)."""
 
-    pairs: tuple[tuple[str, str, PartitionMapping], ...]
+    dimension_mappings: tuple[tuple[str, str, PartitionMapping], ...]
 
     def check(self, ends: Ends) -> None:  # noqa: D102
         down, up = both_partitioned(ends, "multi()")
@@ -307,18 +307,18 @@ class MultiMapping(PartitionMapping):
             raise PartitionValidationError(
                 "multi() needs several dimensions on both sides; see multi_to_single()"
             )
-        named, there = {name for name, _, _ in self.pairs}, {name for name, _ in up.dimensions}
+        named, there = {name for name, _, _ in self.dimension_mappings}, {name for name, _ in up.dimensions}
         if named != there:
             raise PartitionValidationError(
                 f"multi() names each upstream dimension: there are {sorted(there)}, named are {sorted(named)}"
             )
-        for name, source, mapping in self.pairs:
+        for name, source, mapping in self.dimension_mappings:
             mapping.check(of_dimensions(ends, source, name))
 
     def load(self, key: PartitionKey | None, ends: Ends) -> Load:  # noqa: D102
         wanted = needed(key, "multi()")
         found = {}
-        for name, source, mapping in self.pairs:
+        for name, source, mapping in self.dimension_mappings:
             inner = mapping.load(PartitionKey.single(wanted.of(source)), of_dimensions(ends, source, name))
             if inner.absent:
                 return ABSENT
@@ -331,19 +331,21 @@ class MultiToSingle(PartitionMapping):
     """One dimension of one side, all of the other."""
 
     dimension_name: str
-    mapping: PartitionMapping
+    partition_mapping: PartitionMapping
 
     def check(self, ends: Ends) -> None:  # noqa: D102
         down, up = both_partitioned(ends, "multi_to_single()")
         if isinstance(down, Multi) is isinstance(up, Multi):
             raise PartitionValidationError("multi_to_single() needs several dimensions on exactly one side")
-        self.mapping.check(self._inner(ends))
+        self.partition_mapping.check(self._inner(ends))
 
     def load(self, key: PartitionKey | None, ends: Ends) -> Load:  # noqa: D102
         wanted = needed(key, "multi_to_single()")
         if isinstance(ends.downstream, Multi):
-            return self.mapping.load(PartitionKey.single(wanted.of(self.dimension_name)), self._inner(ends))
-        inner = self.mapping.load(wanted, self._inner(ends))
+            return self.partition_mapping.load(
+                PartitionKey.single(wanted.of(self.dimension_name)), self._inner(ends)
+            )
+        inner = self.partition_mapping.load(wanted, self._inner(ends))
         if inner.absent:
             return ABSENT
         up = several(ends.upstream)

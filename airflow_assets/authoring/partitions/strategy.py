@@ -78,17 +78,17 @@ class SingleRun(BackfillStrategy):
 
 @dataclass(frozen=True)
 class PerDimension(BackfillStrategy):
-    """A run for each combination of the dimensions in ``each``."""
+    """A run for each combination of the dimensions in ``multi_run_dims``."""
 
-    each: tuple[str, ...]
-    joined: tuple[str, ...]
+    multi_run_dims: tuple[str, ...]
+    single_run_dims: tuple[str, ...]
 
     def runs(self, keys: Sequence[PartitionKey]) -> list[PartitionKey]:  # noqa: D102
         known = {name for key in keys for name, _ in key.dimensions}
-        unknown = sorted({*self.each, *self.joined} - known)
+        unknown = sorted({*self.multi_run_dims, *self.single_run_dims} - known)
         if keys and unknown:
             raise ExecutionError(f"per_dimension names {unknown[0]!r}; the partitions have {sorted(known)}")
-        parts = [(tuple(key.of(name) for name in self.each), key) for key in keys]
+        parts = [(tuple(key.of(name) for name in self.multi_run_dims), key) for key in keys]
         parts.sort(key=lambda part: part[0])
         return [together([key for _, key in group]) for _, group in groupby(parts, key=lambda part: part[0])]
 
