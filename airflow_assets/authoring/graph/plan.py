@@ -37,13 +37,15 @@ class PlannedStep:
     """A step of a run.
 
     :param nodes: what it is run for: of a multi-asset the selected outputs only.
-    :param waits: the steps of the same plan that end well before it begins, by name.
+    :param needs: the nodes of the same plan that have to be done well before it begins.
+    :param waits: the steps that make these, by name.
     :param verb: ``materialize``, ``observe``, or the action's.
     :param action: null for the first two.
     """
 
     step: Step
     nodes: tuple[str, ...]
+    needs: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     verb: str = MATERIALIZE
     action: AssetAction | None = None
@@ -144,7 +146,8 @@ def action_plan(graph: Graph, verb: str, selection: Sequence[str] | None = None)
         return observe_plan(graph, targets)
     found = action_steps(graph, verb, targets)
     return Plan(
-        verb, tuple(PlannedStep(step, (step.name,), waits, verb, action) for action, step, waits in found)
+        verb,
+        tuple(PlannedStep(step, (step.name,), waits, waits, verb, action) for action, step, waits in found),
     )
 
 
@@ -174,10 +177,16 @@ def _made(graph: Graph, name: str, wanted: Collection[str]) -> PlannedStep | Non
     nodes = tuple(node.name for node in step.nodes if node.name in wanted)
     if not nodes:
         return None
-    upstreams = (up for node in step.nodes if node.name in nodes for up in node.edges if up in wanted)
-    makers = (graph.step_of.get(up, up if up in graph.observers else "") for up in upstreams)
+    needs = dict.fromkeys(
+        up for node in step.nodes if node.name in nodes for up in node.edges if up in wanted
+    )
+    if isinstance(step.asset, GraphAsset) and step.call is None:
+        needs |= dict.fromkeys(
+            inner for inner in _with_inner(graph, name) if inner != name and inner in wanted
+        )
+    makers = (graph.step_of.get(up, up if up in graph.observers else "") for up in needs)
     waits = tuple(maker for maker in dict.fromkeys(makers) if maker and maker != name)
-    return PlannedStep(step, nodes, waits)
+    return PlannedStep(step, nodes, tuple(up for up in needs if up not in nodes), waits)
 
 
 def _check_loads(graph: Graph, steps: Iterable[PlannedStep], wanted: Collection[str]) -> None:

@@ -52,6 +52,8 @@ def resolve(assets: Iterable[Asset | type], registered: Registered) -> Graph:
             graph.observers[name] = observer(node, registered)
     for step in graph.steps.values():
         found = {graph.step_of[name] for node in step.nodes for name in node.edges if name in graph.step_of}
+        if isinstance(step.asset, GraphAsset) and step.call is None:
+            found |= {f"{step.name}/{call}" for call in step.asset.trace.calls}
         step.order = found - {step.name}
     for node in graph.nodes.values():
         _check_partitions(graph, node)

@@ -1,0 +1,1 @@
+"""Running a plan in this process and processes of its own: no Airflow takes part."""
