@@ -179,7 +179,7 @@ class _Turn:
 
 def _job_makers() -> list[Callable[[], Job]]:
     """Return the jobs; the first is the one that a commit wakes."""
-    return [_dispatcher, _follower, _reconciler, _connection, _retention, _sensors]
+    return [_dispatcher, _follower, _reconciler, _connection, _retention, _sensors, _declarations]
 
 
 def _dispatcher() -> Job:
@@ -216,3 +216,9 @@ def _sensors() -> Job:
     from airflow_assets.airflow_bridge.sensor_places import SensorPlaces
 
     return SensorPlaces(context.get_jobs_engine())
+
+
+def _declarations() -> Job:
+    from airflow_assets.airflow_bridge.declared_edges import DeclaredEdges
+
+    return DeclaredEdges(context.get_jobs_engine())

@@ -1,9 +1,9 @@
 """The neighbourhood of an asset in the graph: what it was made from, what is made from it, by which tasks.
 
 A hop goes from asset to asset through one task. Upstream are the asset's ancestors, downstream its
-descendants; ``BOTH`` shows both, not what else is made from an ancestor. Edges are never forgotten: with
-``as_of`` the graph has those that had been seen by then. Assets that are deleted today are left out, at any
-time asked for.
+descendants; ``BOTH`` shows both, not what else is made from an ancestor. Recorded edges are never forgotten:
+with ``as_of`` the graph has those that had been seen by then. Declared ones are there from when they were
+noticed until they were found to be gone. Assets that are deleted today are left out, at any time asked for.
 
 A hop is one statement a direction, at any number of edges; the search ends at ``depth`` or ``max_nodes``, so
 a cycle is no danger.
@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    and_,
     false,
     func,
     literal,
     not_,
+    or_,
     select,
-    true,
     union,
     union_all,
 )
 
+from airflow_assets.catalog.asset_nodes import asset_nodes
 from airflow_assets.catalog.assets import not_found
 from airflow_assets.catalog.drawing import Drawing
 from airflow_assets.catalog.filters import visible
@@ -50,7 +52,10 @@ MAX_OUTER = 5_000
 _UP, _DOWN = Direction.UPSTREAM, Direction.DOWNSTREAM
 _NEAR = {_UP: edge.c.target_pk, _DOWN: edge.c.source_pk}
 _FAR = {_UP: edge.c.source_pk, _DOWN: edge.c.target_pk}
-_NODE = (asset.c.pk, asset.c.id, asset.c.type, asset.c.namespace)
+_NODE = (
+    *(asset.c.pk, asset.c.id, asset.c.type, asset.c.namespace, asset.c.display_name),
+    *(asset.c.updated, asset.c.lock_until),
+)
 
 
 def dependencies(conn: Connection, caller: Caller, query: DependencyQuery) -> Graph:
@@ -68,7 +73,7 @@ def dependencies(conn: Connection, caller: Caller, query: DependencyQuery) -> Gr
         raise not_found(query.asset_id)
     reach = _Reach(conn, caller, query, {start.pk: start})
     reach.explore(start.pk, [d for d in (_UP, _DOWN) if query.direction in {d, Direction.BOTH}])
-    drawing = Drawing(reach.nodes.values(), query.as_of)
+    drawing = Drawing(asset_nodes(conn, reach.nodes, start.now_), query.as_of, dags=query.dags)
     inner = reach.inner_edges()
     drawing.add_assets(inner)
     truncated = reach.truncated
@@ -135,7 +140,8 @@ class _Reach:
         return self.conn.execute(rows).all()
 
     def _in_time(self) -> ColumnElement[bool]:
-        return true() if self.query.as_of is None else edge.c.first_seen <= self.query.as_of
+        there, at = edge.c.ended.is_(None), self.query.as_of
+        return there if at is None else and_(edge.c.first_seen <= at, or_(there, edge.c.ended > at))
 
     def _readable(self) -> list[ColumnElement[bool]]:
         return [
@@ -181,11 +187,12 @@ class _Reach:
                 target.label("target_pk"),
                 edge.c.dag_id,
                 edge.c.task_id,
+                edge.c.declared,
                 func.min(edge.c.first_seen).label("first_seen"),
                 func.max(edge.c.last_seen).label("last_seen"),
             )
             .where(near.in_(sorted(self.left[direction])), far.not_in(sorted(self.nodes)), self._in_time())
-            .group_by(near, edge.c.dag_id, edge.c.task_id)
+            .group_by(near, edge.c.dag_id, edge.c.task_id, edge.c.declared)
         )
         return rows
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -9,24 +11,25 @@ from airflow_assets.schemas.lineage import Edge, Graph, Node, NodeKind, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
 
 class Drawing:
     """A graph that is being put together.
 
-    Uids are made of ids (``asset:<id>``, ``task:<dag_id>/<task_id>``), so the same node has the same one in
-    every answer.
+    Uids are made of ids (``asset:<id>``, ``task:<dag_id>/<task_id>``, ``dag:<dag_id>``), so the same node has
+    the same one in every answer.
 
-    :param assets: rows with ``pk``, ``id``, ``type`` and ``namespace``, in the order in which they are shown.
+    :param assets: the nodes of the assets by row number, in the order in which they are shown.
     :param as_of: no edge is said to have been seen later.
+    :param dags: Dags stand for their tasks.
     """
 
-    def __init__(self, assets: Iterable[Any], as_of: datetime | None) -> None:
-        self._assets = {row.pk: _asset(row) for row in assets}
+    def __init__(self, assets: dict[int, Node], as_of: datetime | None, *, dags: bool = False) -> None:
+        self._assets = assets
         self._tasks: dict[tuple[str, str], Node] = {}
-        self._edges: dict[tuple[str, str, Relation], Edge] = {}
+        self._lines: dict[tuple[str, str, Relation], _Line] = {}
         self._as_of = as_of
+        self._dags = dags
 
     def add_assets(self, edges: Iterable[Any]) -> None:
         """Draw edges from asset to asset; both ends are assets of the drawing."""
@@ -40,13 +43,14 @@ class Drawing:
         """
         left_out: set[tuple[str, str]] = set()
         for row in edges:
-            key = (row.dag_id, row.task_id)
+            key = (row.dag_id, "" if self._dags else row.task_id)
             if key not in self._tasks and len(self._tasks) >= room:
                 left_out.add(key)
                 continue
             task = self._tasks.setdefault(key, _task(*key))
+            reads = Relation.CONSUMED_BY if row.task_id else Relation.TRIGGERS
             if row.source_pk:
-                self._draw(self._assets[row.source_pk], task, Relation.CONSUMED_BY, row)
+                self._draw(self._assets[row.source_pk], task, reads, row)
             if row.target_pk:
                 self._draw(task, self._assets[row.target_pk], Relation.PRODUCES, row)
         return len(left_out)
@@ -54,29 +58,42 @@ class Drawing:
     def graph(self, *, hidden: int, truncated: int) -> Graph:
         """Return what was drawn: assets first, then tasks and edges by their names."""
         tasks = [self._tasks[key] for key in sorted(self._tasks)]
-        edges = [self._edges[key] for key in sorted(self._edges, key=lambda key: (*key[:2], key[2].value))]
+        lines = sorted(self._lines.items(), key=lambda item: (*item[0][:2], item[0][2].value))
+        edges = [line.edge(*key) for key, line in lines]
         return Graph(nodes=[*self._assets.values(), *tasks], edges=edges, hidden=hidden, truncated=truncated)
 
     def _draw(self, source: Node, target: Node, relation: Relation, row: Any) -> None:
-        key = (source.uid, target.uid, relation)
-        known = self._edges.get(key)
-        first, last = row.first_seen, row.last_seen
-        if self._as_of is not None:
-            last = min(last, self._as_of)
-        if known is not None:
-            first, last = min(first, known.first_seen), max(last, known.last_seen)
-        self._edges[key] = Edge(
-            source=source.uid, target=target.uid, relation=relation, first_seen=first, last_seen=last
+        last = row.last_seen if self._as_of is None else min(row.last_seen, self._as_of)
+        line = self._lines.setdefault((source.uid, target.uid, relation), _Line())
+        (line.declared if row.declared else line.recorded).append((row.first_seen, last))
+
+
+@dataclass
+class _Line:
+    """When an edge was seen, by each of the ways in which it is known."""
+
+    recorded: list[tuple[datetime, datetime]] = field(default_factory=list)
+    declared: list[tuple[datetime, datetime]] = field(default_factory=list)
+
+    def edge(self, source: str, target: str, relation: Relation) -> Edge:
+        times = self.recorded or self.declared
+        return Edge(
+            source=source,
+            target=target,
+            relation=relation,
+            recorded=bool(self.recorded),
+            declared=bool(self.declared),
+            first_seen=min(first for first, _ in times),
+            last_seen=max(last for _, last in times),
         )
 
 
-def _asset(row: Any) -> Node:
-    return Node(uid=f"asset:{row.id}", kind=NodeKind.ASSET, id=row.id, type=row.type, namespace=row.namespace)
-
-
 def _task(dag_id: str, task_id: str) -> Node:
+    dag = quote(dag_id, safe="")
+    if not task_id:
+        return Node(uid=f"dag:{dag}", kind=NodeKind.DAG, id=dag_id, dag_id=dag_id)
     return Node(
-        uid=f"task:{quote(dag_id, safe='')}/{task_id}",
+        uid=f"task:{dag}/{task_id}",
         kind=NodeKind.TASK,
         id=f"{dag_id}.{task_id}",
         dag_id=dag_id,

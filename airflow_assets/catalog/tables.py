@@ -20,6 +20,7 @@ from sqlalchemy import (
     SmallInteger,
     String,
     Table,
+    false,
 )
 
 from airflow_assets.catalog.column_types import (
@@ -180,13 +181,17 @@ edge = Table(
     Column("task_id", exact_text(250), nullable=False),
     Column("first_seen", UtcDateTime, nullable=False),
     Column("last_seen", UtcDateTime, nullable=False),
+    # Found in a Dag, not in a record: a row of its own, since what is recorded stays when the Dag changes.
+    Column("declared", Boolean(create_constraint=False), nullable=False, server_default=false()),
+    # When the declaration was found to be gone; null while it is there, and for what was recorded.
+    Column("ended", UtcDateTime),
     Index("ix_airflow_assets_edge_source", "source_pk", "target_pk"),
     Index("ix_airflow_assets_edge_target", "target_pk", "source_pk"),
     **_OPTIONS,
 )
 """The distinct edges of the graph: asset -> asset of one bundle through one task. ``source_pk`` 0: the task
 only writes the target; ``target_pk`` 0: the task only reads the source. ``last_seen`` moves at most once an
-hour."""
+hour; of a declaration it never does. A declared ``task_id`` of no characters: the source starts the Dag."""
 
 purged_asset = Table(
     PREFIX + "purged_asset",

@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, not_, or_, select, true
+from sqlalchemy import and_, false, not_, or_, select, true
 
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.filters import visible
@@ -152,7 +152,7 @@ def _visible_edges(caller: Caller) -> Select[Any]:
         found.select_from(edge)
         .outerjoin(_SOURCE, _SOURCE.c.pk == edge.c.source_pk)
         .outerjoin(_TARGET, _TARGET.c.pk == edge.c.target_pk)
-        .where(*ends)
+        .where(edge.c.declared == false(), *ends)
     )
 
 

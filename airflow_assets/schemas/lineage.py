@@ -9,6 +9,7 @@ from pydantic import Field
 
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.expectations import Freshness
 
 
 class TaskState(str, Enum):
@@ -126,35 +127,52 @@ class NodeKind(str, Enum):
 
     ASSET = "ASSET"
     TASK = "TASK"
+    DAG = "DAG"
 
 
 class Node(Schema):
-    """A node of the dependency graph. ``uid`` is unique in one answer and names the edge ends."""
+    """A node of the dependency graph. ``uid`` is unique in one answer and names the edge ends.
+
+    :param freshness: of an asset, at the moment of the answer. :param locked: somebody holds its lock.
+    """
 
     uid: str
     kind: NodeKind
     id: str
-    """The asset's id, or ``<dag_id>.<task_id>``."""
+    """The asset's id, ``<dag_id>.<task_id>``, or the Dag's id."""
     type: str | None = None
     namespace: str | None = None
+    display_name: str | None = None
+    freshness: Freshness | None = None
+    locked: bool = False
     dag_id: str | None = None
     task_id: str | None = None
 
 
 class Relation(str, Enum):
-    """PRODUCES: task -> asset; CONSUMED_BY: asset -> task; UPSTREAM_OF: asset -> asset of one bundle."""
+    """PRODUCES: task -> asset; CONSUMED_BY: asset -> task; UPSTREAM_OF: asset -> asset of one bundle.
+
+    TRIGGERS: asset -> Dag that is scheduled on it. Where Dags stand for tasks, they produce and consume.
+    """
 
     PRODUCES = "PRODUCES"
     CONSUMED_BY = "CONSUMED_BY"
     UPSTREAM_OF = "UPSTREAM_OF"
+    TRIGGERS = "TRIGGERS"
 
 
 class Edge(Schema):
-    """An edge of the dependency graph: the uids of its ends, and when it was first and last recorded."""
+    """An edge of the dependency graph, by the uids of its ends.
+
+    :param recorded: task runs have recorded it: between ``first_seen`` and ``last_seen``.
+    :param declared: a Dag declares it. If none has recorded it, both times say when that was noticed.
+    """
 
     source: str
     target: str
     relation: Relation
+    recorded: bool
+    declared: bool
     first_seen: Utc
     last_seen: Utc
 

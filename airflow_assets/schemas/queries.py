@@ -158,7 +158,9 @@ def _depth(value: object) -> int:
 class DependencyQuery(Schema):
     """The neighbourhood of an asset.
 
-    :param depth: hops from asset to asset, 1 to 20. :param tasks: also the tasks that read and write.
+    :param depth: hops from asset to asset, 1 to 20. :param as_of: what had been seen by then.
+    :param tasks: also the tasks that read and write, and the Dags that are scheduled on an asset.
+    :param dags: Dags in the place of their tasks. :param max_nodes: what has no room is counted.
     """
 
     asset_id: AssetId
@@ -167,6 +169,7 @@ class DependencyQuery(Schema):
         int, BeforeValidator(_depth), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 20})
     ] = 1
     tasks: bool = True
+    dags: bool = False
     max_nodes: Limit = 500
     as_of: Utc | None = None
 

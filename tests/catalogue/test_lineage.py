@@ -16,6 +16,7 @@ from airflow_assets.exceptions import AssetNotFound, InvalidCursor, InvalidQuery
 from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
 from airflow_assets.schemas.lineage import Bundle, Direction, Role, TaskRun, TaskRunRecord, TaskState
 from airflow_assets.schemas.queries import DependencyQuery, LineageQuery, UsageQuery
+from tests.support.ageless import ageless_graph
 from tests.support.catalog_rows import CALLER, NOON, TABLE, add_assets, caller, counted_statements
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def test_renamed_and_deleted_assets_keep_their_past(service: CatalogService) -> 
 
 
 def graph(service: CatalogService, asset_id: str, by: Any = CALLER, **query: Any) -> Graph:
-    found = service.dependencies(by, DependencyQuery(asset_id=asset_id, **query))
+    found = ageless_graph(service.dependencies(by, DependencyQuery(asset_id=asset_id, **query)))
     uids = [node.uid for node in found.nodes]
     assert len(uids) == len(set(uids))
     assert {edge.source for edge in found.edges} | {edge.target for edge in found.edges} <= set(uids)
@@ -291,7 +292,7 @@ def test_statements_grow_with_hops_not_with_edges(service: CatalogService) -> No
         record(service, f"t{n}", [f"{n}a", f"{n}b"], [f"{n + 1}a", f"{n + 1}b", f"{n + 1}c"], run=str(n))
     with counted_statements(service.engine) as statements:
         graph(service, "3a", caller("x"), depth=3)
-    assert len(statements) <= 1 + 2 * 3 + 3
+    assert len(statements) <= 1 + 2 * 3 + 4
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -46,6 +46,8 @@ CREATE TABLE airflow_assets_edge (
 	task_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	first_seen DATETIME(6) NOT NULL,
 	last_seen DATETIME(6) NOT NULL,
+	declared BOOL NOT NULL DEFAULT false,
+	ended DATETIME(6),
 	CONSTRAINT pk_airflow_assets_edge PRIMARY KEY (edge_key)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
 

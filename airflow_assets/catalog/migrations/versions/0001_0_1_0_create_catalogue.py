@@ -160,6 +160,10 @@ def _log_tables() -> dict[str, list[Any]]:
             sa.Column("task_id", exact_text(250), nullable=False),
             sa.Column("first_seen", UtcDateTime, nullable=False),
             sa.Column("last_seen", UtcDateTime, nullable=False),
+            sa.Column(
+                "declared", sa.Boolean(create_constraint=False), nullable=False, server_default=sa.false()
+            ),
+            sa.Column("ended", UtcDateTime),
         ],
     }
 
