@@ -9,7 +9,6 @@ from airflow_assets.schemas.polls import Firing, PollKind
 from airflow_assets.schemas.runs import EXTRA_KEY, PREFIXES
 
 if TYPE_CHECKING:
-    from airflow_assets.schemas.events import Event
     from airflow_assets.schemas.runs import Entry
 
 MAX_BYTES = 16 * 1024
@@ -22,19 +21,13 @@ def run_id_of(entry: Entry, replay_id: str | None = None) -> str:
     return f"{run_id}__replay_{replay_id}" if replay_id else run_id
 
 
-def trigger_asset(event: Event) -> dict[str, Any]:
-    """Return the asset as the run sees it in ``trigger_asset``, with ``event`` and ``eventTime``."""
-    whole = event.to_json()
-    return {**whole["asset"], "event": whole["event"], "eventTime": whole["eventTime"]}
-
-
 def condition_payload(entry: Entry) -> dict[str, Any]:
     """Return the variables of a trigger's ``when``."""
     if isinstance(entry, Firing):
         return {"trigger": entry.payload} if entry.kind is PollKind.SCRIPT else entry.payload
     whole = entry.to_json()
     return {
-        "asset": trigger_asset(entry),
+        "asset": entry.payload(),
         "event": whole["event"],
         "eventTime": whole["eventTime"],
         "changed": whole["changed"],
@@ -57,7 +50,7 @@ def extra_of(entry: Entry, trigger_ids: list[str]) -> dict[str, Any]:
             "payload": entry.payload,
         }
     else:
-        content = {"eventId": entry.id, **shared, "asset": trigger_asset(entry)}
+        content = {"eventId": entry.id, **shared, "asset": entry.payload()}
     if len(json.dumps(content).encode()) > MAX_BYTES:
         content["payload" if isinstance(entry, Firing) else "asset"] = None
     return {EXTRA_KEY: content}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from airflow_assets.catalog.engine import retrying, write
 from airflow_assets.catalog.leases_queue import turns
+from airflow_assets.catalog.looking import look_until
 from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
 
 if TYPE_CHECKING:
@@ -14,18 +14,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-_LOOK_EVERY = 0.5
-
 
 def wait(engine: Engine, asked: LeaseWait) -> LeaseWaitResult:
     """Look again and again until it may be the caller's turn or the time has passed."""
-    wait_id, until = str(asked.wait_id), time.monotonic() + asked.timeout
-    while True:
-        turn = bool(look(engine, [wait_id]))
-        left = until - time.monotonic()
-        if turn or left <= 0:
-            return LeaseWaitResult(turn=turn)
-        time.sleep(min(left, _LOOK_EVERY))
+    wait_id = str(asked.wait_id)
+    return LeaseWaitResult(turn=look_until(lambda: bool(look(engine, [wait_id])), bool, asked.timeout))
 
 
 def look(engine: Engine, wait_ids: Sequence[str]) -> set[str]:

@@ -7,7 +7,6 @@ on where it was, and purge knows what sensors still need.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Select, insert, select, update
@@ -16,6 +15,7 @@ from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import utc_now
 from airflow_assets.catalog.event_listing import clauses_of, part_of
 from airflow_assets.catalog.log import EVENT_COLUMNS, event_of, first_seq_since, last_seq
+from airflow_assets.catalog.looking import look_until
 from airflow_assets.schemas.events import Event, EventFilter
 from airflow_assets.schemas.matching import conditions_hold
 from airflow_assets.schemas.queries import EventQuery
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.waiting import EventWait
 
 KIND = "sensor"
-_LOOK_EVERY = 0.5
 _FEW, _PAGE, _PAGES = 20, 1_000, 10
 _AT_ONCE = 500
 _consumer = tables.consumer.c
@@ -40,14 +39,15 @@ _consumer = tables.consumer.c
 
 def wait(look_once: Callable[[EventWait], EventWaitResult], asked: EventWait) -> EventWaitResult:
     """Look again and again, in the calling thread, until there is an event or the time has passed."""
-    until = time.monotonic() + asked.timeout
-    while True:
-        found = look_once(asked)
-        left = until - time.monotonic()
-        if found.event is not None or left <= 0:
-            return found
-        time.sleep(min(left, _LOOK_EVERY))
-        asked = asked.model_copy(update={"after": found.cursor})
+    next_look = asked
+
+    def look_on() -> EventWaitResult:
+        nonlocal next_look
+        seen = look_once(next_look)
+        next_look = asked.model_copy(update={"after": seen.cursor})
+        return seen
+
+    return look_until(look_on, lambda seen: seen.event is not None, asked.timeout)
 
 
 def look(conn: Connection, caller: Caller, wait: EventWait) -> EventWaitResult:

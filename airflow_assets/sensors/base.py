@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator
 from airflow.sdk.exceptions import AirflowRescheduleException
 
-from airflow_assets.client.options import DEFAULT_CONN_ID
-from airflow_assets.operators.base import CONNECTION_FIELDS
+from airflow_assets.operators.base import CatalogOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from airflow.sdk import Context
     from airflow.triggers.base import BaseTrigger
-
-    from airflow_assets.client.base import CatalogClient
 
 
 class DeferrableSensor(BaseSensorOperator):
@@ -65,34 +60,8 @@ class DeferrableSensor(BaseSensorOperator):
         return event
 
 
-class CatalogSensor(DeferrableSensor):
-    """Base of the sensors that ask the catalogue.
-
-    :param conn_id: the Airflow connection; the default one is made and kept by the provider.
-    :param api_url: address of the API server, if it is not to be found by the rules of docs/connection.md.
-    :param tenant: the tenant to act on, default the connection's, else ``main``.
-    """
-
-    template_fields: Sequence[str] = CONNECTION_FIELDS
-
-    def __init__(
-        self,
-        *,
-        conn_id: str = DEFAULT_CONN_ID,
-        api_url: str | None = None,
-        tenant: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.conn_id = conn_id
-        self.api_url = api_url
-        self.tenant = tenant
-
-    def client(self) -> CatalogClient:
-        """Return the client of the connection arguments."""
-        from airflow_assets.client import get_client
-
-        return get_client(self.conn_id or DEFAULT_CONN_ID, api_url=self.api_url, tenant=self.tenant)
+class CatalogSensor(CatalogOperator, DeferrableSensor):
+    """Base of the sensors that ask the catalogue; takes the arguments of both its bases."""
 
 
 def _default_deferrable() -> bool:

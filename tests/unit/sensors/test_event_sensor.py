@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import (
     AirflowRescheduleException,
     AirflowSensorTimeout,
@@ -19,6 +20,7 @@ from airflow.sdk.exceptions import (
 from airflow_assets import sensors
 from airflow_assets.client import get_client
 from airflow_assets.exceptions import AssetCatalogError, CatalogUnavailable, InvalidAsset, InvalidRequest
+from airflow_assets.operators import Set
 from airflow_assets.schemas.assets import AssetInput
 from airflow_assets.sensors import AssetEventSensor
 from airflow_assets.sensors.event import place_of
@@ -54,6 +56,15 @@ def test_the_short_name_is_the_same_class() -> None:
     assert sensors.EventTrigger is AssetEventSensor
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         sensors.Nothing  # noqa: B018
+
+
+def test_the_connection_may_come_from_the_default_arguments_of_a_dag() -> None:
+    with DAG("d", schedule=None, default_args={"conn_id": "mine", "tenant": "two"}):
+        tasks = [
+            Set(task_id="set", asset_id="a", asset_type="T"),
+            AssetEventSensor(task_id="wait", asset_id="a"),
+        ]
+    assert {(task.conn_id, task.tenant) for task in tasks} == {("mine", "two")}
 
 
 @pytest.mark.parametrize(
