@@ -1,0 +1,100 @@
+"""Write down what rivers offers: names, parameters, defaults, error types; facts only, no text of its own.
+
+Runs where rivers is installed, with nothing else: ``python scripts/read_rivers.py > FILE``. The result lies
+in tests/unit/authoring/rivers_0_6_2.json; ``python -m scripts.write_parity`` reads it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import json
+import pkgutil
+import re
+import sys
+from typing import Any
+
+
+def signature(callable_: Any) -> str | None:
+    """The parameters with their defaults, ``...`` where one is not shown; none where nothing is told."""
+    try:
+        found = inspect.signature(callable_)
+    except (TypeError, ValueError):
+        return None
+    plain = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in found.parameters.values()
+        if parameter.name not in {"self", "cls"} and not parameter.name.startswith("_")
+    ]
+    return re.sub("Ellipsis", "...", str(inspect.Signature(plain)))
+
+
+def fact(value: Any, root: str) -> dict[str, Any] | str:
+    """What there is to say about one thing; only what it is, where that is all."""
+    if inspect.isclass(value):
+        return of_class(value, root)
+    if callable(value):
+        return {"what": "function", "signature": signature(value)}
+    return "module" if inspect.ismodule(value) else "value"
+
+
+def of_class(cls: type, root: str) -> dict[str, Any]:
+    own = [base for base in cls.__mro__ if base.__module__.split(".")[0] == root]
+    found: dict[str, Any] = {"what": "class", "bases": [base.__name__ for base in cls.__mro__[1:-1]]}
+    if issubclass(cls, BaseException):
+        return {"what": "error", "bases": found["bases"][:1]}
+    told = signature(cls)
+    if told not in {None, "()", *map(signature, own[1:])}:
+        found["signature"] = told
+    inherited = {name for base in own[1:] for name in vars(base)}
+    found["members"] = {
+        name: member(cls, name, root)
+        for name in sorted(vars(cls))
+        if not name.startswith("_") and not name.startswith("model_") and name not in inherited
+    }
+    return found
+
+
+def member(cls: type, name: str, root: str) -> dict[str, Any] | str:
+    raw, value = inspect.getattr_static(cls, name), getattr(cls, name)
+    if inspect.isclass(value):
+        # The variants of a tagged union inherit all of it; what is their own is told.
+        return of_class(value, root)
+    if isinstance(value, cls):
+        return "member"
+    if callable(value):
+        how = "method" if type(raw).__name__ in {"method_descriptor", "function"} else "class method"
+        return {"what": how, "signature": signature(value)}
+    return "attribute"
+
+
+def main() -> None:
+    package = importlib.import_module("rivers")
+    names: dict[str, Any] = {name: fact(getattr(package, name), "rivers") for name in sorted(package.__all__)}
+    for module in ("exceptions", "testing", "io_handlers"):
+        found = importlib.import_module(f"rivers.{module}")
+        names[module] = {
+            "what": "module",
+            "members": {
+                name: "name" if name in names else fact(getattr(found, name), "rivers")
+                for name in sorted(public(found))
+            },
+        }
+    inside = sorted(
+        one.name for one in pkgutil.iter_modules(importlib.import_module("rivers.integrations").__path__)
+    )
+    members = {name: "module" for name in inside if not name.startswith("_")}
+    names["integrations"] = {"what": "module", "members": members}
+    document = {"package": "rivers", "version": importlib.metadata.version("rivers"), "names": names}
+    json.dump(document, sys.stdout, indent=1, sort_keys=True)
+    sys.stdout.write("\n")
+
+
+def public(module: Any) -> list[str]:
+    listed = getattr(module, "__all__", None)
+    return list(listed) if listed else [name for name in vars(module) if name[0].isupper()]
+
+
+if __name__ == "__main__":
+    main()
