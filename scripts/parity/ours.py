@@ -31,7 +31,8 @@ def find(path: str) -> Any:
         rest.insert(0, first)
     for name in rest:
         here = getattr(found, name, MISSING)
-        if here is MISSING and inspect.isclass(found) and name in attributes(found):
+        is_class = inspect.isclass(found)  # asked apart: a narrowed type is no key of a cache to mypy
+        if here is MISSING and is_class and name in attributes(found):
             here = f"attribute {name}"
         if here is MISSING:
             return MISSING
