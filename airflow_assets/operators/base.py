@@ -20,7 +20,7 @@ _TEMPLATE_MARKS = ("{{", "{%", "{#")
 
 
 class CatalogOperator(BaseOperator):
-    """Base of the operators that call the catalogue, and before Airflow's class a base of the sensors that do.
+    """Base of the operators that call the catalogue; the sensors that do name it before Airflow's class.
 
     :param conn_id: the Airflow connection; the default one is made and kept by the provider.
     :param api_url: address of the API server, if it is not to be found by the rules of docs/connection.md.
