@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.partitions.keys import PartitionKey
 
 
-class Outcome:
+class Said:
     """What is recorded about one output, from all who had a say; the later one counts.
 
     Metadata and data version: first the body's context, then the result it returned, last the handler.
@@ -55,9 +55,9 @@ def finish(run: Run, node: Node, context: AssetExecutionContext[Any], result: An
     """
     if node.is_external and not isinstance(result, Observation):
         result = Observation()  # what an observe function has to say beside it, it says to its context
-    outcome = Outcome(context, result)
+    said = Said(context, result)
     if isinstance(result, Observation):
-        _emit_each(run, node, context, outcome, EventType.Observation, emit)
+        _emit_each(run, node, context, said, EventType.Observation, emit)
         return
     if not isinstance(result, Materialization):
         value = result.value if isinstance(result, Output) else result
@@ -65,13 +65,13 @@ def finish(run: Run, node: Node, context: AssetExecutionContext[Any], result: An
         if node.task is not None:
             value, keys = unwrapped(node.name, value)
             if keys is not None:
-                outcome.metadata[KEYS] = MetadataValue.json(json.dumps(keys))
-        store(run, node, value, outcome)
-    outcome.data_version = outcome.data_version or str(uuid.uuid4())
-    _emit_each(run, node, context, outcome, EventType.Materialization, emit)
+                said.metadata[KEYS] = MetadataValue.json(json.dumps(keys))
+        store(run, node, value, said)
+    said.data_version = said.data_version or str(uuid.uuid4())
+    _emit_each(run, node, context, said, EventType.Materialization, emit)
 
 
-def store(run: Run, node: Node, value: Any, outcome: Outcome) -> None:
+def store(run: Run, node: Node, value: Any, said: Said) -> None:
     """Give a value to the node's handler, and take over what that says about it."""
     key = run.key_of(node.name)
     told = OutputContext(
@@ -79,14 +79,14 @@ def store(run: Run, node: Node, value: Any, outcome: Outcome) -> None:
         run.metadata_of(node.name),
         PartitionContext(key, node.partitions) if key else None,
         node.type_hint,
-        recorded=outcome.metadata,
+        recorded=said.metadata,
     )
     run.handler(node.name).handle_output(told, value)
-    outcome.add(told.output_metadata, told.drain_data_version())
+    said.add(told.output_metadata, told.drain_data_version())
 
 
 def _emit_each(  # noqa: PLR0917
-    run: Run, node: Node, context: AssetExecutionContext[Any], outcome: Outcome, kind: EventType, emit: Emit
+    run: Run, node: Node, context: AssetExecutionContext[Any], said: Said, kind: EventType, emit: Emit
 ) -> None:
     keys: list[PartitionKey | None] = list(run.key_of(node.name) or [None])
     for key in keys:
@@ -100,10 +100,10 @@ def _emit_each(  # noqa: PLR0917
                 kind,
                 node.name,
                 key,
-                dict(outcome.metadata),
-                outcome.data_version,
+                dict(said.metadata),
+                said.data_version,
                 node.declared.code_version,
                 input_versions(run, [node]) if kind is EventType.Materialization else {},
-                outcome.tags,
+                said.tags,
             )
         )
