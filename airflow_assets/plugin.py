@@ -39,7 +39,26 @@ def _api() -> list[Any]:
     from airflow_assets.api.app import create_app
     from airflow_assets.schemas.operations import MOUNT
 
-    return [{"app": create_app(), "url_prefix": MOUNT, "name": "Asset catalogue"}]
+    return [{"app": create_app(), "url_prefix": MOUNT, "name": "Asset catalogue"}, *_files()]
+
+
+def _files() -> list[Any]:
+    from airflow_assets.ui import bundle
+
+    found = bundle.find_bundle()
+    if found is None:
+        return []
+    from airflow_assets.ui.files import create_app
+
+    return [
+        {"app": create_app(found), "url_prefix": bundle.MOUNT, "name": "Files of the asset catalogue's page"}
+    ]
+
+
+def _page() -> list[Any]:
+    from airflow_assets.ui.bundle import react_apps
+
+    return react_apps()
 
 
 def _listener() -> list[Any]:
@@ -61,3 +80,4 @@ class AssetsPlugin(AirflowPlugin):
     fastapi_apps = _WhenRead(_api)
     listeners = _WhenRead(_listener)
     macros = _WhenRead(_macros)
+    react_apps = _WhenRead(_page)

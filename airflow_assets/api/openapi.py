@@ -58,12 +58,24 @@ _FENCING_TOKENS = {
 }
 _READS = frozenset({Action.LIST, Action.VIEW})
 _TEXT_ROUTES = {
+    "rights": ("/rights", "Who the caller is, and what it may do.", "application/json"),
     "health": ("/health", "Whether database, tables and background jobs are well.", "application/json"),
     "metrics": (
         "/metrics",
         "Gauges and counters in the OpenMetrics text format.",
         "application/openmetrics-text",
     ),
+}
+_RIGHTS_SCHEMA = {
+    "type": "object",
+    "required": ["name", "actions"],
+    "properties": {
+        "name": {"type": ["string", "null"], "description": "The user; null for a task."},
+        "actions": {
+            "type": "array",
+            "items": {"type": "string", "enum": [action.value for action in Action]},
+        },
+    },
 }
 
 
@@ -193,7 +205,8 @@ def _success(operation: Operation, refs: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _system(name: str, summary: str, media_type: str) -> dict[str, Any]:
-    schema = {"type": "object"} if media_type == "application/json" else {"type": "string"}
+    schema: dict[str, Any] = {"type": "object" if media_type == "application/json" else "string"}
+    schema = _RIGHTS_SCHEMA if name == "rights" else schema
     return {
         "operationId": name,
         "summary": summary,

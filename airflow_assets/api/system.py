@@ -18,6 +18,7 @@ from airflow_assets.api.arguments import parse_query
 from airflow_assets.api.identities import Identity
 from airflow_assets.api.routes import caller_of, requires, threads
 from airflow_assets.api.waiting import Waits
+from airflow_assets.exceptions import NotPermitted
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.operations import Action
 from airflow_assets.schemas.queries import FacetQuery
@@ -29,6 +30,7 @@ def system_routes(*, page: bool) -> APIRouter:
     """Return the routes; all need LIST. ``page`` adds the interactive page of the OpenAPI document."""
     router = APIRouter(redirect_slashes=False)
     router.add_api_route("/health", health, name="health", response_model=None)
+    router.add_api_route("/rights", rights, name="rights", response_model=None)
     router.add_api_route("/metrics", gauges, name="metrics", response_model=None)
     router.add_api_route("/openapi.json", document, name="openapi", response_model=None)
     if page:
@@ -44,6 +46,12 @@ async def health(request: Request, _: Identity = _LISTS) -> Response:
     """
     parse_query(None, request.query_params)
     return await to_thread.run_sync(_health, limiter=threads())
+
+
+async def rights(request: Request, identity: Identity = _LISTS) -> Response:
+    """Tell who is calling and what it may do, so that a page shows no control that would be refused."""
+    parse_query(None, request.query_params)
+    return await to_thread.run_sync(_rights, identity, limiter=threads())
 
 
 async def gauges(request: Request, identity: Identity = _LISTS) -> Response:
@@ -77,6 +85,20 @@ def _health() -> Response:
             "jobs": {job.name: {"running": job.alive, "leaseUntil": iso(job.expires)} for job in jobs},
         }
     )
+
+
+def _rights(identity: Identity) -> Response:
+    return _json(
+        {"name": identity.source.user, "actions": [one.value for one in Action if _may(identity, one)]}
+    )
+
+
+def _may(identity: Identity, action: Action) -> bool:
+    try:
+        identity.check(action)
+    except NotPermitted:
+        return False
+    return True
 
 
 def _gauges(request: Request, identity: Identity) -> Response:

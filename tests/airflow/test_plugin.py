@@ -70,7 +70,7 @@ def test_a_part_that_cannot_be_made_is_logged_and_left_out(caplog: pytest.LogCap
 def test_the_api_is_a_real_application_under_our_prefix() -> None:
     from fastapi import FastAPI
 
-    (mounted,) = AssetsPlugin.fastapi_apps
+    mounted = AssetsPlugin.fastapi_apps[0]
     assert isinstance(mounted["app"], FastAPI)
     assert mounted["url_prefix"] == "/airflow_assets"
     assert AssetsPlugin().fastapi_apps[0]["app"] is mounted["app"]

@@ -18,7 +18,8 @@ from tests.support.permission_walk import ROLES
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "permissions.md").read_text(encoding="utf-8")
-OTHERS = {f"GET {API_PREFIX}/{name}": Action.LIST for name in ("health", "metrics", "openapi.json", "docs")}
+SYSTEM = ("health", "metrics", "openapi.json", "docs", "rights")
+OTHERS = {f"GET {API_PREFIX}/{name}": Action.LIST for name in SYSTEM}
 ROUTES = {
     f"{op.method} {API_PREFIX}{op.path}".replace("{asset_id}", "{asset_id:path}"): op.action
     for op in OPERATIONS.values()

@@ -1,0 +1,5 @@
+import type { Asset } from "../../api/generated";
+
+const Lineage = ({ asset }: { asset: Asset }) => <p>{asset.id}</p>;
+
+export default Lineage;

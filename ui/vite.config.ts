@@ -1,0 +1,27 @@
+import { defineConfig } from "vite";
+
+import { buildInfo } from "./build/buildInfo";
+import { hostModules } from "./build/hostModules";
+
+export default defineConfig({
+  // Chunks and the worker lie beside the entry, wherever the deployment's base path puts it.
+  base: "./",
+  build: {
+    emptyOutDir: true,
+    modulePreload: false,
+    outDir: "../airflow_assets/ui_dist",
+    reportCompressedSize: false,
+    rolldownOptions: {
+      input: "src/main.tsx",
+      // The names change with the content, so that browsers may keep the files for ever.
+      output: {
+        assetFileNames: "[name]-[hash][extname]",
+        chunkFileNames: "[name]-[hash].js",
+        entryFileNames: "[name]-[hash].js",
+      },
+    },
+    target: "es2022",
+  },
+  define: { "process.env.NODE_ENV": JSON.stringify("production") },
+  plugins: [hostModules(), buildInfo("src/App.tsx")],
+});
