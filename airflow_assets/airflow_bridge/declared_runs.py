@@ -12,7 +12,7 @@ from sqlalchemy import select
 from airflow_assets.airflow_bridge.runs import SerializedDags
 from airflow_assets.exceptions import AssetCatalogError
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
-from airflow_assets.schemas.declared import MARKER_GROUPS, Declared, from_native
+from airflow_assets.schemas.declared import MARKER_GROUPS, Declared, from_native, is_authored
 from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
 from airflow_assets.schemas.rules import EXTERNAL_TYPE
 
@@ -123,7 +123,7 @@ def _kept(make: Any, declared: Iterable[Declared], task: TaskRun) -> list[Any]:
 def _declared(session: Session, item: Any) -> Declared | None:
     """Return what an inlet or outlet says; None for an alias, which stands for no asset by itself."""
     found = item if hasattr(item, "group") and hasattr(item, "uri") else _referred(session, item)
-    if found is None or found.group in MARKER_GROUPS:
+    if found is None or found.group in MARKER_GROUPS or is_authored(found.extra):
         return None
     return from_native(found.name, found.uri, found.group, found.extra).without_templates()
 

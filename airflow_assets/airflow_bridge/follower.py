@@ -25,7 +25,7 @@ from airflow_assets.catalog.engine import db_now, read, retrying, utc_now, write
 from airflow_assets.catalog.workspace import Workspace
 from airflow_assets.exceptions import InvalidRequest, NotPermitted
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
-from airflow_assets.schemas.declared import MARKER_GROUPS, Declared, from_native, is_template
+from airflow_assets.schemas.declared import MARKER_GROUPS, Declared, from_native, is_authored, is_template
 from airflow_assets.schemas.lineage import TaskRun
 from airflow_assets.schemas.masking import scrub_uri
 
@@ -203,8 +203,10 @@ def _declared(row: Any) -> Declared:
 
 
 def _names_no_asset(row: Any) -> bool:
-    """Whether it is gone, one of our markers, or a declaration whose id only its task can render."""
+    """Whether it is gone, one of our markers, or what only its own task can record or render."""
     if row.group is None or row.group in MARKER_GROUPS:
+        return True
+    if row.source_task_id is not None and is_authored(row.asset_extra):
         return True
     return is_template(from_native(row.name, row.uri, row.group, row.asset_extra).id)
 

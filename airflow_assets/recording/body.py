@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_assets import config
 from airflow_assets.recording.emitting import Collector, collecting
 from airflow_assets.recording.settings import settings_of
+from airflow_assets.schemas.declared import is_authored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ class TaskBody:
         self.ti = ti
         self.task = ti.task
         self.inlets = list(self.task.inlets)
-        self.outlets = list(self.task.outlets)
+        self.outlets = [one for one in self.task.outlets if not is_authored(getattr(one, "extra", None))]
         self.settings = settings_of(self.task)
         self.collector = Collector()
         self._script: ScriptLines | None = None

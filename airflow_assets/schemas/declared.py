@@ -126,6 +126,24 @@ def extra_of(declared: Declared) -> dict[str, Any]:
     return {EXTRA_KEY: {camel(name): value for name, value in members.items() if value is not None}}
 
 
+def authored_extra(asset_id: str) -> dict[str, Any]:
+    """Return the ``extra`` of an outlet that its step records itself: nobody else is to record it."""
+    own: dict[str, Any] = {"authored": True}
+    if native_name(asset_id) != asset_id:
+        own["id"] = asset_id
+    return {EXTRA_KEY: own}
+
+
+def is_authored(extra: Mapping[str, Any] | None) -> bool:
+    """Tell whether an asset carries the mark of :func:`authored_extra`.
+
+    >>> is_authored(authored_extra("orders")), is_authored({"rows": 3})
+    (True, False)
+    """
+    own = (extra or {}).get(EXTRA_KEY)
+    return isinstance(own, Mapping) and own.get("authored") is True
+
+
 def from_native(name: str, uri: str, group: str, extra: Mapping[str, Any] | None) -> Declared:
     """Return what a native asset declares.
 
