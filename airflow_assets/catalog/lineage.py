@@ -18,7 +18,7 @@ from airflow_assets.catalog.search import numbers_of
 from airflow_assets.catalog.tables import alias, asset, lineage, purged_asset, usage
 from airflow_assets.schemas.assets import AssetRef
 from airflow_assets.schemas.base import Page
-from airflow_assets.schemas.lineage import LineageEvent, Role, TaskRun, TaskState, Usage
+from airflow_assets.schemas.lineage import LineageEvent, Role, TaskError, TaskRun, TaskState, Usage
 from airflow_assets.schemas.rules import identity
 
 if TYPE_CHECKING:
@@ -171,10 +171,16 @@ def event_of(row: Row[Any], refs: Refs) -> LineageEvent:
         inputs=refs.visible(row.inputs),
         outputs=refs.visible(row.outputs),
         warnings=refs.visible_warnings(row.warnings),
+        error=error_of(row),
         start_date=row.start_date,
         end_date=row.end_date,
         created=row.created,
     )
+
+
+def error_of(row: Row[Any]) -> TaskError | None:
+    """Return the exception of a row of the table ``lineage``."""
+    return TaskError.model_construct(**json.loads(row.error)) if row.error else None
 
 
 class Refs:

@@ -144,7 +144,7 @@ class LineagePurge:
             some = lineage.c.seq.in_(seqs)
             shells = conn.scalars(select(lineage.c.seq).where(some, needed)).all()
             if shells:
-                emptied = {"inputs": "[]", "outputs": "[]", "warnings": "[]"}
+                emptied = {"inputs": "[]", "outputs": "[]", "warnings": "[]", "error": None}
                 count += conn.execute(
                     update(lineage)
                     .where(lineage.c.seq.in_(sorted(shells)), IS_WHOLE)

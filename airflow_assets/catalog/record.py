@@ -75,6 +75,8 @@ def correct_state(conn: Connection, caller: Caller, correction: StateCorrection)
     """Set the final state of a try on its lineage; ``duplicate`` tells whether the try has a record."""
     key = record_key(caller.tenant, correction.task)
     values: dict[str, Any] = {"state": correction.state.value}
+    if correction.error is not None:
+        values["error"] = json_text(correction.error.to_json())
     if correction.end_date is not None:
         values["end_date"] = correction.end_date
     changed = conn.execute(_OF_RECORD.values(values), {"key": key}).rowcount
@@ -189,6 +191,7 @@ class _Recording:
             "inputs": json_text([self._named(ref) for ref in bundle.inputs]),
             "outputs": json_text([self._named(output) for output in bundle.outputs]),
             "warnings": json_text([*self.record.warnings, *self._warnings(bundle)]),
+            "error": json_text(self.record.error.to_json()) if self.record.error else None,
             "start_date": self.record.start_date,
             "end_date": self.record.end_date,
         }

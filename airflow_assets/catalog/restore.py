@@ -205,7 +205,7 @@ class _Restore:
         return [line for key, line in new.items() if key not in present]
 
     def _line(self, data: LineageData) -> dict[str, Any]:
-        members = data.model_dump(exclude={"usages", "inputs", "outputs", "warnings", "state"})
+        members = data.model_dump(exclude={"usages", "inputs", "outputs", "warnings", "error", "state"})
         task = TaskRun(**{name: members[name] for name in TaskRun.model_fields})
         return {
             **members,
@@ -215,6 +215,7 @@ class _Restore:
             "inputs": json_text([ref.to_json() for ref in data.inputs]),
             "outputs": json_text([ref.to_json() for ref in data.outputs]),
             "warnings": json_text(data.warnings),
+            "error": json_text(data.error.to_json()) if data.error else None,
         }
 
     def _usages(self, at: int, data: LineageData) -> list[dict[str, Any]]:

@@ -92,7 +92,8 @@ def rows_statement(caller: Caller, query: LineageRead) -> Select[Any]:
     Sizes are summed before the texts are fetched: a database would sort what it sums, texts and all.
     """
     where = [*_conditions(caller, query.filter), lineage.c.seq > query.after]
-    size = func.length(lineage.c.inputs) + func.length(lineage.c.outputs) + func.length(lineage.c.warnings)
+    texts = (lineage.c.inputs, lineage.c.outputs, lineage.c.warnings)
+    size = sum((func.length(text) for text in texts), func.coalesce(func.length(lineage.c.error), 0))
     page = (
         select(lineage.c.seq, size.label("size"))
         .where(*where)

@@ -147,6 +147,8 @@ lineage = Table(
     Column("inputs", LongText, nullable=False),
     Column("outputs", LongText, nullable=False),
     Column("warnings", LongText, nullable=False),
+    # Type and message of the exception that ended the try, JSON; null where there was none.
+    Column("error", LongText),
     Column("start_date", UtcDateTime),
     Column("end_date", UtcDateTime),
     Column("created", UtcDateTime, nullable=False),

@@ -15,7 +15,7 @@ from sqlalchemy import and_, false, not_, or_, select, true
 
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.filters import visible
-from airflow_assets.catalog.lineage import IS_WHOLE, ROLES, Refs
+from airflow_assets.catalog.lineage import IS_WHOLE, ROLES, Refs, error_of
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.catalog.tables import alias, asset, edge, event, lineage, usage
 from airflow_assets.exceptions import InvalidCursor
@@ -200,6 +200,7 @@ def _lineage(conn: Connection, caller: Caller, seen: Seen, room: int) -> tuple[F
                 inputs=refs.visible(row.inputs),
                 outputs=refs.visible(row.outputs),
                 warnings=refs.visible_warnings(row.warnings),
+                error=error_of(row),
                 usages=usages[row.seq],
             ),
             (row.seq,),

@@ -172,13 +172,13 @@ WITH written AS (
 ), lineage AS (
     INSERT INTO airflow_assets_lineage
         (seq, record_key, bundle, tenant, dag_id, run_id, task_id, map_index, try_number, ti_id, state,
-         inputs, outputs, warnings, start_date, end_date, created)
+         inputs, outputs, warnings, error, start_date, end_date, created)
     SELECT base + n, decode(record_key, 'hex'), bundle, {tenant}, dag_id, run_id, task_id,
-        map_index, try_number, ti_id, state, inputs, outputs, warnings, start_date, end_date, {now}
+        map_index, try_number, ti_id, state, inputs, outputs, warnings, error, start_date, end_date, {now}
     FROM numbers, jsonb_to_recordset({document} -> 'lineage') AS doc(
         n bigint, record_key text, bundle smallint, dag_id text, run_id text, task_id text, map_index integer,
         try_number integer, ti_id text, state text, inputs text, outputs text, warnings text,
-        start_date timestamptz, end_date timestamptz)
+        error text, start_date timestamptz, end_date timestamptz)
 ), usages AS (
     INSERT INTO airflow_assets_usage (lineage_seq, asset_pk, role, created)
     SELECT base + n, asset_pk, role, {now}

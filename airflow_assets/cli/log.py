@@ -57,6 +57,7 @@ _LINEAGE: Columns = {
     "inputs": lambda event: [asset.id for asset in event.inputs],
     "outputs": lambda event: [asset.id for asset in event.outputs],
     "warnings": lambda event: event.warnings or None,
+    "error": lambda event: f"{event.error.type}: {event.error.message}" if event.error else None,
 }
 _RUNS: Columns = {
     "dag_id": lambda run: run.dag_id,

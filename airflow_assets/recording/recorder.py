@@ -15,7 +15,15 @@ from airflow_assets.recording.airflow_runtime import Ending
 from airflow_assets.recording.declarations import MalformedDeclaration, Rendered, rendered
 from airflow_assets.recording.rendering import Renderer
 from airflow_assets.recording.settings import FailureBehavior, behavior
-from airflow_assets.schemas.lineage import Bundle, StateCorrection, TaskRun, TaskRunRecord, TaskState
+from airflow_assets.recording.task_errors import task_error
+from airflow_assets.schemas.lineage import (
+    Bundle,
+    StateCorrection,
+    TaskError,
+    TaskRun,
+    TaskRunRecord,
+    TaskState,
+)
 
 if TYPE_CHECKING:
     from airflow_assets.recording.body import TaskBody
@@ -106,12 +114,17 @@ class _Attempt:
             end_date=datetime.now(timezone.utc),
             bundles=bundles,
             warnings=warnings,
+            error=self._error(),
             note=note,
         )
         with acting_as(ti):
             answer = get_client().record_task_run(this_try)
         self._recorded = True
         return [_described(each.asset_id, each.problem) for each in answer.problems]
+
+    def _error(self) -> TaskError | None:
+        end = self._end
+        return task_error(end.error) if end.ending is Ending.FAILED and end.error is not None else None
 
     def _state(self) -> TaskState:
         if self._end.well:
@@ -128,10 +141,11 @@ class _Attempt:
         airflow_runtime.count_problem(self._body.ti, how.value)
         told = "\n".join(f"- {problem}" for problem in problems)
         if how is FailureBehavior.FAIL:
-            self._correct_state()
-            raise self._failure(
+            failure = self._failure(
                 f"asset_failure_behavior=FAIL fails this task; its body had ended well.\n{told}", retry=True
             )
+            self._correct_state(failure)
+            raise failure
         level = logging.WARNING if how is FailureBehavior.WARN else logging.INFO
         log.log(
             level,
@@ -141,14 +155,19 @@ class _Attempt:
             how.value,
         )
 
-    def _correct_state(self) -> None:
+    def _correct_state(self, failure: TaskFailedByAssets) -> None:
         if not self._recorded:
             return
         from airflow_assets.client import get_client
         from airflow_assets.client.identity import acting_as
 
         ti, now = self._body.ti, datetime.now(timezone.utc)
-        correction = StateCorrection(task=task_run(ti), state=self._failed_state(retry=True), end_date=now)
+        correction = StateCorrection(
+            task=task_run(ti),
+            state=self._failed_state(retry=True),
+            end_date=now,
+            error=task_error(failure),
+        )
         try:
             with acting_as(ti):
                 get_client().correct_state(correction)

@@ -19,7 +19,7 @@ from airflow_assets.schemas.assets import (
 )
 from airflow_assets.schemas.base import Schema, Utc
 from airflow_assets.schemas.events import EventAsset, Kind
-from airflow_assets.schemas.lineage import Role, TaskState
+from airflow_assets.schemas.lineage import Role, TaskError, TaskState
 from airflow_assets.schemas.transfer import RowKind
 
 _MAX_INT = 2**31 - 1
@@ -97,6 +97,7 @@ class LineageData(Schema):
     inputs: list[AssetRef]
     outputs: list[AssetRef]
     warnings: list[str]
+    error: TaskError | None = None
     start_date: Utc | None = None
     end_date: Utc | None = None
     created: Utc

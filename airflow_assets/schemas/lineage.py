@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.masking import scrub_text
 from airflow_assets.schemas.expectations import Freshness
 
 
@@ -46,12 +47,35 @@ class Bundle(Schema):
     outputs: list[AssetInput] = Field(default_factory=list)
 
 
+MAX_MESSAGE = 2_000
+_MAX_RAW_MESSAGE = 20_000
+
+
+def _told(message: str) -> str:
+    """Scrub first: what is cut might be the part by which a secret is known."""
+    text = scrub_text(message.replace("\0", "\ufffd").encode("utf-8", "replace").decode())
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
+
+
+class TaskError(Schema):
+    """The exception that ended a try.
+
+    :param type: its class, with the module unless it is built in.
+    :param message: at most :data:`MAX_MESSAGE` characters; passwords of URIs and values of sensitive names
+        are masked in it.
+    """
+
+    type: Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^\x00]+$")]
+    message: Annotated[str, Field(max_length=_MAX_RAW_MESSAGE), AfterValidator(_told)]
+
+
 class TaskRunRecord(Schema):
     """Everything one try of a task read and wrote; recorded once, however often it is sent.
 
     Outputs are stored only when ``state`` is success; any other state leaves lineage and touches no asset.
 
     :param only_if_missing: sent by the reconciler and the follower: do nothing when the try has a record.
+    :param error: the exception that ended the try, where one did.
     :param note: append the warnings, and the problems met here, to the note of the task instance.
     """
 
@@ -61,6 +85,7 @@ class TaskRunRecord(Schema):
     end_date: Utc | None = None
     bundles: Annotated[list[Bundle], Field(max_length=MAX_BUNDLES)]
     warnings: list[str] = Field(default_factory=list)
+    error: TaskError | None = None
     only_if_missing: bool = False
     note: bool = False
 
@@ -87,10 +112,14 @@ class StateCorrection(Schema):
     task: TaskRun
     state: TaskState
     end_date: Utc | None = None
+    error: TaskError | None = None
 
 
 class LineageEvent(Schema):
-    """One bundle of one try. ``inputs`` and ``outputs`` name the assets as they were called then."""
+    """One bundle of one try. ``inputs`` and ``outputs`` name the assets as they were called then.
+
+    :param error: the exception that ended the try; null where none did, or nobody saw it.
+    """
 
     seq: int
     task: TaskRun
@@ -99,6 +128,7 @@ class LineageEvent(Schema):
     inputs: list[AssetRef]
     outputs: list[AssetRef]
     warnings: list[str]
+    error: TaskError | None = None
     start_date: Utc | None
     end_date: Utc | None
     created: Utc

@@ -14,6 +14,12 @@ _WORDS = frozenset(
 )  # fmt: skip
 _PHRASES = ("api_key", "access_key", "private_key", "service_account", "keyfile_dict")
 _USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*(?:@[^/?#@]*)*)@")
+_URI_IN_TEXT = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
+_GIVEN = re.compile(
+    r"((?<![\w.-])(?P<name>[\w.-]+)['\"]?\s*[=:]\s*)"
+    r"(?:(?:Bearer|Basic|Token)\s+)?(?:'[^']*'|\"[^\"]*\"|[^\s,;&'\"{}()\[\]]+)",
+    re.IGNORECASE,
+)
 _URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -66,6 +72,16 @@ def scrub_uri(text: str) -> str:
         f"{name}{eq}{MASK if value and is_sensitive(unquote(name)) else value}" for name, eq, value in pairs
     ]
     return f"{head}?{'&'.join(masked)}{hash_mark}{fragment}"
+
+
+def scrub_text(text: str) -> str:
+    """Mask the secrets of URIs inside a text, and what follows a sensitive name and ``=`` or ``:``.
+
+    >>> scrub_text("no answer from postgres://u:pw@db/shop, api_key='abc' given, tries=3")
+    "no answer from postgres://u:***@db/shop, api_key=*** given, tries=3"
+    """
+    text = _URI_IN_TEXT.sub(lambda found: scrub_uri(found[0]), text)
+    return _GIVEN.sub(lambda found: found[1] + MASK if is_sensitive(found["name"]) else found[0], text)
 
 
 def ascii_name(text: str) -> str:

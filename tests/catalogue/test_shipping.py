@@ -13,7 +13,15 @@ from sqlalchemy import func, select, update
 from airflow_assets.catalog import shipping, tables
 from airflow_assets.exceptions import Conflict, InvalidRequest, NotFound
 from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
-from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
+from airflow_assets.schemas.lineage import (
+    Bundle,
+    StateCorrection,
+    TaskError,
+    TaskRun,
+    TaskRunRecord,
+    TaskState,
+)
+from airflow_assets.schemas.queries import LineageQuery
 from airflow_assets.schemas.shipping import (
     BookmarkMove,
     BookmarksOpen,
@@ -22,6 +30,7 @@ from airflow_assets.schemas.shipping import (
     ShippedDelete,
     ShippedEvent,
 )
+from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
 from tests.support.catalog_rows import CALLER, caller
 
 if TYPE_CHECKING:
@@ -91,6 +100,28 @@ def test_a_page_carries_the_assets_as_they_are_now_by_the_names_of_then(service:
     assert page.assets["orders"].deleted
     assert page.at_end
     assert page.items[1].state is TaskState.FAILED
+
+
+def test_the_exception_of_a_try_is_told_everywhere_and_without_its_secrets(service: CatalogService) -> None:
+    error = TaskError(type="ValueError", message="no answer from s3://me:hunter2@b/x, token=abc")
+    record(service, "r1", state=TaskState.FAILED, bundles=2, error=error)
+    record(service, "r2")
+    told = TaskError(type="ValueError", message="no answer from s3://me:***@b/x, token=***")
+    wanted = [told, told, None]
+    assert [event.error for event in all_after(service)] == wanted
+    listed = service.list_lineage(CALLER, LineageQuery()).items
+    assert [event.error for event in reversed(listed)] == wanted
+
+    rows = service.export_rows(CALLER, ExportQuery()).items
+    other = CALLER.model_copy(update={"tenant": "other"})
+    service.import_rows(other, ImportRequest(rows=rows))
+    page = service.read_lineage(other, LineageRead(after=0))
+    assert [event.error for event in page.items] == wanted
+
+    task = TaskRun(dag_id="etl", run_id="r2", task_id="load", try_number=1)
+    failed = TaskError(type="FailedByAssets", message="asset_failure_behavior=FAIL")
+    service.correct_state(CALLER, StateCorrection(task=task, state=TaskState.FAILED, error=failed))
+    assert all_after(service)[-1].error == failed
 
 
 def test_an_empty_page_still_leads_on(service: CatalogService) -> None:

@@ -10,7 +10,7 @@ from airflow_assets.client.in_process import InProcessTransport
 from airflow_assets.exporters.base import Shipment
 from airflow_assets.exporters.shipping import Order, Outcome, raise_failures, ship
 from airflow_assets.schemas.assets import AssetInput, AssetRef
-from airflow_assets.schemas.lineage import Bundle, TaskRun, TaskRunRecord, TaskState
+from airflow_assets.schemas.lineage import Bundle, TaskError, TaskRun, TaskRunRecord, TaskState
 from airflow_assets.schemas.shipping import LineageFilter
 from tests.support.catalog_rows import CALLER
 
@@ -34,6 +34,7 @@ def record(
     map_index: int = -1,
     try_number: int = 1,
     warnings: list[str] | None = None,
+    error: TaskError | None = None,
 ) -> None:
     """One try that read the orders and wrote a report, unless told otherwise."""
     made = outputs or [AssetInput(id="report", type=FILE, metadata={"owner": "data"})]
@@ -48,6 +49,7 @@ def record(
             end_date=BEGAN + timedelta(minutes=5),
             bundles=bundles or [Bundle(inputs=[ORDERS], outputs=made)],
             warnings=warnings or [],
+            error=error,
         ),
     )
 

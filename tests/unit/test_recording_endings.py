@@ -25,6 +25,7 @@ from airflow.sdk.exceptions import (
     DownstreamTasksSkipped,
     TaskDeferred,
 )
+from airflow.sdk.log import mask_secret
 
 from airflow_assets import configure, emit, listener
 from airflow_assets.exceptions import AssetCatalogError, AssetLocked, CatalogUnavailable, InvalidRequest
@@ -96,6 +97,38 @@ def test_a_bad_end_leaves_lineage(
     assert caught.value is error
     assert catalog.record.state is state
     assert [asset.id for asset in catalog.bundle.outputs] == ["orders"]
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise KeyError("its text")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (ValueError("no day \0 like that"), "ValueError", "no day \ufffd like that"),
+        (AirflowFailException("no"), "airflow.sdk.exceptions.AirflowFailException", "no"),
+        (OSError("postgres://etl:hunter2@db/x gave up"), "OSError", "postgres://etl:***@db/x gave up"),
+        (RuntimeError("the value is s3cr3t-of-airflow"), "RuntimeError", "the value is ***"),
+        (RuntimeError("x" * 50_000), "RuntimeError", "x" * 1_999 + "…"),
+        (Unspeakable(), f"{__name__}.Unspeakable", "(its text cannot be told: KeyError)"),
+    ],
+)
+def test_the_exception_is_recorded_without_secrets(
+    catalog: ListeningCatalog, error: Exception, kind: str, message: str
+) -> None:
+    mask_secret("s3cr3t-of-airflow")
+    with pytest.raises(type(error)):
+        run_task(task(raising(error)))
+    assert catalog.record.error is not None
+    assert (catalog.record.error.type, catalog.record.error.message) == (kind, message)
+
+
+def test_a_skip_is_no_error(catalog: ListeningCatalog) -> None:
+    with pytest.raises(AirflowSkipException):
+        run_task(task(raising(AirflowSkipException("not today"))))
+    assert catalog.record.error is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from airflow_assets.exceptions import InvalidAsset, from_problem
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.assets import AssetInput
-from airflow_assets.schemas.masking import ascii_name, is_sensitive, mask_metadata, scrub_uri
+from airflow_assets.schemas.masking import ascii_name, is_sensitive, mask_metadata, scrub_text, scrub_uri
 
 IDS = [
     "a",
@@ -136,6 +136,22 @@ def test_a_description_counts_in_bytes() -> None:
 )
 def test_secrets_in_uris_are_masked(text: str, scrubbed: str) -> None:
     assert scrub_uri(text) == scrubbed
+
+
+@pytest.mark.parametrize(
+    ("text", "scrubbed"),
+    [
+        ("from postgres://u:pw@db/x, as 'api_key'='a b'", "from postgres://u:***@db/x, as 'api_key'=***"),
+        ("Authorization: Bearer abc.def", "Authorization: ***"),
+        ("db_password: hunter2\nnext line", "db_password: ***\nnext line"),
+        ('password authentication failed for user "u"', 'password authentication failed for user "u"'),
+        ("KeyError: 'token'", "KeyError: 'token'"),
+        ("tries=3 at 10:30", "tries=3 at 10:30"),
+    ],
+)
+def test_secrets_in_a_text_are_masked(text: str, scrubbed: str) -> None:
+    assert scrub_text(text) == scrubbed
+    assert scrub_text(scrubbed) == scrubbed
 
 
 def test_no_password_gets_into_an_asset() -> None:

@@ -77,11 +77,17 @@ def run_facets(event: ShippedEvent, parent: tuple[str, str, str], engine: str) -
     }
     if event.state in FAILURES:
         made["errorMessage"] = f.error_message_run.ErrorMessageRunFacet(
-            message="\n".join([f"The try ended in state {event.state.value}.", *event.warnings]),
+            message="\n".join([_ended(event), *event.warnings]),
             programmingLanguage="PYTHON",
             **_BY,
         )
     return made
+
+
+def _ended(event: ShippedEvent) -> str:
+    if event.error is None:
+        return f"The try ended in state {event.state.value}."
+    return f"{event.error.type}: {event.error.message}"
 
 
 def job_facets() -> dict[str, JobFacet]:

@@ -16,7 +16,7 @@ from airflow_assets.exporters import ExportFailed, OpenLineageAssetExporter
 from airflow_assets.exporters.openlineage import delivery
 from airflow_assets.exporters.openlineage.runs import Runs
 from airflow_assets.schemas.assets import AssetInput, AssetRef
-from airflow_assets.schemas.lineage import Bundle, TaskState
+from airflow_assets.schemas.lineage import Bundle, TaskError, TaskState
 from airflow_assets.schemas.shipping import LineageRead
 from tests.support.catalog_rows import CALLER
 from tests.support.openlineage_receiver import Receiver
@@ -78,7 +78,13 @@ RICH = AssetInput(
 )
 GOLDEN_CASES: dict[str, dict[str, Any]] = {
     "success": {"outputs": [RICH]},
-    "failure": {"state": TaskState.FAILED, "warnings": ["The declared assets could not be rendered."]},
+    "failure": {
+        "state": TaskState.FAILED,
+        "warnings": ["The declared assets could not be rendered."],
+        "error": TaskError(
+            type="psycopg2.OperationalError", message="no answer from postgres://etl:hunter2@db:5432/shop"
+        ),
+    },
     "skip": {"state": TaskState.SKIPPED},
     "retry": {"state": TaskState.UP_FOR_RETRY},
     "mapped": {"map_index": 3, "outputs": [AssetInput(id="report", type=FILE)]},

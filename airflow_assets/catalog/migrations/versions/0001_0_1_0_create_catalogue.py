@@ -142,6 +142,7 @@ def _log_tables() -> dict[str, list[Any]]:
             sa.Column("inputs", LongText, nullable=False),
             sa.Column("outputs", LongText, nullable=False),
             sa.Column("warnings", LongText, nullable=False),
+            sa.Column("error", LongText),
             sa.Column("start_date", UtcDateTime),
             sa.Column("end_date", UtcDateTime),
             sa.Column("created", UtcDateTime, nullable=False),
