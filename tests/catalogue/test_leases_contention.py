@@ -80,11 +80,11 @@ def test_a_killed_holder_blocks_nobody_after_the_ttl(locks: Locks, database_url:
             except AssetLocked:
                 return None
 
-        lease: Any = wait_until(get, ttl + 5, "the lock of the killed holder", interval=0.05)
+        lease: Any = wait_until(get, ttl + 60, "the lock of the killed holder", interval=0.05)
     finally:
         victim.join(10)
     assert lease.fencing_token == 2
-    assert time.monotonic() - begun < ttl + 2
+    assert time.monotonic() - begun < ttl + 10
 
 
 def test_two_first_acquisitions_at_once(locks: Locks) -> None:

@@ -301,4 +301,4 @@ def test_thousand_outlets_are_one_quick_record(service: CatalogService) -> None:
         assert conn.execute(select(func.count()).select_from(tables.metadata_value)).scalar_one() == 3000
         assert conn.execute(select(func.count()).select_from(tables.edge)).scalar_one() == 1000
     print(f"{service.engine.dialect.name}: 1,000 outlets, new {took[0]:.2f} s, again {took[1]:.2f} s")
-    assert max(took) < 10, took
+    assert max(took) < 30, took

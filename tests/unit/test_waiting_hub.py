@@ -122,7 +122,7 @@ def test_a_slow_look_up_blocks_neither_the_loop_nor_a_time_out(pool: ThreadPoolE
 
     async def main() -> float:
         hub: Hub[str, str] = Hub(look, pool, Room())
-        waiting = asyncio.create_task(hub.wait("w", 0.5))
+        waiting = asyncio.create_task(hub.wait("w", 2))
         longest, last = 0.0, time.monotonic()
         while not waiting.done():
             await asyncio.sleep(0.005)
@@ -132,7 +132,7 @@ def test_a_slow_look_up_blocks_neither_the_loop_nor_a_time_out(pool: ThreadPoolE
         await hub.close()
         return longest
 
-    assert run(main) < 0.45
+    assert run(main) < 1.5
 
 
 def test_a_waiter_that_goes_away_leaves_its_place(pool: ThreadPoolExecutor, look: Look) -> None:
