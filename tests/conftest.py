@@ -47,6 +47,32 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_HOME, ignore_errors=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests one process must run, for `-n 2 --dist loadgroup`."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+
+
+def _group_of(item: pytest.Item) -> str:
+    """What the test shares with others that is costly or of which there must be one: an Airflow, a server, an API.
+
+    So a ring has one server of each kind and one common Airflow. What shares nothing goes with its file.
+    """
+    names = set(getattr(item, "fixturenames", ()))
+    if "airflow" in names:
+        return "airflow"
+    if names & {"client", "airflow_db"}:
+        return "in process"
+    callspec = getattr(item, "callspec", None)
+    backends = {
+        value for name, value in (callspec.params.items() if callspec else ()) if "database_url" in name
+    }
+    backends |= {name.removesuffix("_url") for name in names & {"postgres_url", "mariadb_url"}}
+    servers = backends - {"sqlite"}
+    return min(servers) if servers else str(item.path)
+
+
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Databases]:
     """All database servers of this run, started on first use."""

@@ -1,11 +1,14 @@
-"""One real Airflow for this ring, on SQLite."""
+"""One real Airflow for this ring, on SQLite, and databases of Airflow's on which its processes do not run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import update
 
+from airflow_assets.airflow_bridge.dispatcher import Dispatcher
+from tests.support.airflow_database import AirflowDatabase
 from tests.support.airflow_process import AirflowProcess
 from tests.support.reporting import attach_logs
 
@@ -22,6 +25,31 @@ def airflow() -> Iterator[AirflowProcess]:
         RUNNING.append(process)
         yield process
         RUNNING.remove(process)
+
+
+@pytest.fixture(scope="module")
+def database(database_url: str) -> Iterator[AirflowDatabase]:
+    """Airflow's database without Airflow's processes, once on each of SQLite, PostgreSQL and MariaDB."""
+    found = AirflowDatabase(database_url)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def db(database: AirflowDatabase) -> Iterator[AirflowDatabase]:
+    """The same, in which the Dags of other tests are gone; the log goes on."""
+    yield database
+    from airflow.models.dag import DagModel
+
+    database.in_session(lambda session: session.execute(update(DagModel).values(is_stale=True)))
+
+
+@pytest.fixture
+def dispatcher(db: AirflowDatabase) -> Iterator[Dispatcher]:
+    """A dispatcher that makes a pass when it is told to."""
+    found = Dispatcher(db.engine)
+    yield found
+    found.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,48 +16,10 @@ from airflow_assets.airflow_bridge.positions import read_positions
 from airflow_assets.catalog import tables
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.triggers import EventTrigger, any_of
-from tests.support.airflow_database import AirflowDatabase
+from tests.support.dispatching import dispatch, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(scope="module")
-def database(database_url: str) -> Iterator[AirflowDatabase]:
-    found = AirflowDatabase(database_url)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def db(database: AirflowDatabase) -> Iterator[AirflowDatabase]:
-    """Dags of other tests are gone; the log goes on."""
-    yield database
-    from airflow.models.dag import DagModel
-
-    database.in_session(lambda session: session.execute(update(DagModel).values(is_stale=True)))
-
-
-@pytest.fixture
-def dispatcher(db: AirflowDatabase) -> Iterator[Dispatcher]:
-    found = Dispatcher(db.engine)
-    yield found
-    found.close()
-
-
-def follow(db: AirflowDatabase, dag_id: str, schedule: Any, *, paused: bool = False, **arguments: Any) -> str:
-    """Schedule a Dag of one task and return its id."""
-    with DAG(dag_id, schedule=schedule, **arguments) as dag:
-        EmptyOperator(task_id="only")
-    db.put_dag(dag, paused=paused)
-    return dag_id
-
-
-def run(dispatcher: Dispatcher) -> None:
-    """Make passes until nothing is left to do at once, on subscriptions read now."""
-    dispatcher.registry.forget("")
-    while dispatcher.step():
-        pass
+    from tests.support.airflow_database import AirflowDatabase
 
 
 def numbers(db: AirflowDatabase, dag_id: str) -> list[int]:
@@ -68,14 +30,14 @@ def test_each_event_starts_one_run_in_order_with_its_payload(
     db: AirflowDatabase, dispatcher: Dispatcher
 ) -> None:
     dag_id = follow(db, "each", EventTrigger(namespace="each").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in range(45):
         db.upsert(f"asset {n % 3}", namespace="each", n=n)
         db.upsert(f"other {n % 3}", namespace="elsewhere", n=n)
     by_small_pages = Dispatcher(db.engine, page=20, batch=6)
-    run(by_small_pages)
+    dispatch(by_small_pages)
     by_small_pages.close()
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == list(range(45))
     first = db.runs(dag_id)[0]
     payload = first.extra["airflow_assets"]
@@ -90,15 +52,15 @@ def test_dispatching_again_from_an_old_position_makes_no_run_twice(
     db: AirflowDatabase, dispatcher: Dispatcher
 ) -> None:
     dag_id = follow(db, "again", EventTrigger(namespace="again").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in range(12):
         db.upsert("one", namespace="again", n=n)
-    run(dispatcher)
+    dispatch(dispatcher)
     consumer = tables.consumer
     with db.engine.begin() as conn:
         conn.execute(update(consumer).where(consumer.c.name == dag_id).values(seq=0))
     second = Dispatcher(db.engine)
-    run(second)
+    dispatch(second)
     second.close()
     assert numbers(db, dag_id) == list(range(12))
 
@@ -109,15 +71,15 @@ def test_two_dispatchers_at_once_make_each_run_once(db: AirflowDatabase) -> None
     dag_id = follow(db, "both", EventTrigger(namespace="both").as_schedule())
     rivals = [Dispatcher(db.engine, batch=7) for _ in range(2)]
     for rival in rivals:
-        run(rival)
+        dispatch(rival)
     for n in range(60):
         db.upsert("one", namespace="both", n=n)
-    threads = [threading.Thread(target=run, args=(rival,)) for rival in rivals]
+    threads = [threading.Thread(target=dispatch, args=(rival,)) for rival in rivals]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(120)
-    run(rivals[0])
+    dispatch(rivals[0])
     for rival in rivals:
         rival.close()
     assert numbers(db, dag_id) == list(range(60))
@@ -129,7 +91,7 @@ def test_a_new_subscription_starts_when_its_dag_was_parsed(
     db.upsert("one", namespace="start", n=0)
     dag_id = follow(db, "start", EventTrigger(namespace="start").as_schedule())
     db.upsert("one", namespace="start", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [1]
 
 
@@ -138,12 +100,12 @@ def test_no_more_than_max_pending_runs_are_queued_and_none_is_lost(
 ) -> None:
     full = follow(db, "full", EventTrigger(namespace="pending", max_pending=20).as_schedule(), paused=True)
     free = follow(db, "free", EventTrigger(namespace="pending", max_pending=10_000).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in range(100):
         db.upsert("one", namespace="pending", n=n)
     most = 0
     for _ in range(30):
-        run(dispatcher)
+        dispatch(dispatcher)
         most = max(most, db.count(full, "queued"))
         if not db.set_runs(full, "queued", "success", limit=15):
             break
@@ -157,14 +119,14 @@ def test_without_concurrency_the_next_run_waits_for_the_one_before(
     db: AirflowDatabase, dispatcher: Dispatcher
 ) -> None:
     dag_id = follow(db, "single", EventTrigger(namespace="single", allow_concurrent=False).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in range(3):
         db.upsert("one", namespace="single", n=n)
     for done in range(3):
-        run(dispatcher)
+        dispatch(dispatcher)
         assert numbers(db, dag_id) == list(range(done + 1))
         db.set_runs(dag_id, "queued", "running")
-        run(dispatcher)
+        dispatch(dispatcher)
         assert len(numbers(db, dag_id)) == done + 1
         db.set_runs(dag_id, "running", "success")
 
@@ -174,17 +136,17 @@ def test_events_of_a_paused_dag(
     db: AirflowDatabase, dispatcher: Dispatcher, on_pause: str, expected: list[int]
 ) -> None:
     dag_id = follow(db, f"pause_{on_pause}", EventTrigger(namespace="pause", on_pause=on_pause).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="pause", n=0)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.set_dag(dag_id, is_paused=True)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="pause", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     dispatcher = Dispatcher(db.engine)  # what was passed over stays so after a restart
     db.set_dag(dag_id, is_paused=False)
     db.upsert("one", namespace="pause", n=2)
-    run(dispatcher)
+    dispatch(dispatcher)
     dispatcher.close()
     assert numbers(db, dag_id) == expected
 
@@ -205,12 +167,12 @@ def test_filters_choose(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     }
     for dag_id, trigger in triggers.items():
         follow(db, dag_id, trigger.as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in (0, 1, 2, 2):
         db.upsert("chosen", namespace="choice", n=n)
     db.upsert("left", namespace="choice", n=9)
     db.service.delete_asset(Caller(source=Source(kind=SourceKind.CLI)), "left")
-    run(dispatcher)
+    dispatch(dispatcher)
     found = {dag_id: numbers(db, dag_id) for dag_id in triggers}
     assert found == {
         "by_id": [0, 1, 2, 2],
@@ -228,12 +190,12 @@ def test_a_renamed_asset_is_followed_under_its_former_id(db: AirflowDatabase, di
 
     db.upsert("before", namespace="rename", n=0)
     dag_id = follow(db, "renamed", EventTrigger(asset_id="before").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.service.rename_asset(
         Caller(source=Source(kind=SourceKind.CLI)), Rename(old_id="before", new_id="after")
     )
     db.upsert("after", namespace="rename", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id)[-1] == 1
 
 
@@ -246,49 +208,49 @@ def test_a_condition_that_fails_or_never_ends_counts_as_false(
     )
     slow = follow(db, "slow", EventTrigger(namespace="when", when=endless).as_schedule())
     fine = follow(db, "fine", EventTrigger(namespace="when", when="{{ asset.metadata.n > 0 }}").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in (0, 1):
         db.upsert("one", namespace="when", n=n)
     with caplog.at_level(logging.WARNING):
-        run(dispatcher)
+        dispatch(dispatcher)
     assert (numbers(db, broken), numbers(db, slow), numbers(db, fine)) == ([], [], [1])
     assert sum("counts as false" in record.message for record in caplog.records) == 2
 
 
 def test_stop_after_ends_a_trigger_until_it_is_changed(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     dag_id = follow(db, "stop", EventTrigger(namespace="stop", stop_after=["failed"]).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="stop", n=0)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.set_runs(dag_id, "queued", "failed")
     for n in (1, 2):
         db.upsert("one", namespace="stop", n=n)
-        run(dispatcher)
+        dispatch(dispatcher)
     assert numbers(db, dag_id) == [0]
     follow(db, dag_id, EventTrigger(namespace="stop", stop_after=["failed"], id="again").as_schedule())
     db.upsert("one", namespace="stop", n=3)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [0, 3]
 
 
 def test_a_changed_filter_loses_no_event(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     dag_id = follow(db, "changing", EventTrigger(namespace="change", max_pending=1).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     for n in range(4):
         db.upsert("one", namespace="change", n=n)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [0]
     follow(db, dag_id, EventTrigger(namespace="change", max_pending=100).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [0, 1, 2, 3]
 
 
 def test_two_dags_with_one_filter_each_get_their_run(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     trigger = EventTrigger(namespace="same")
     dags = [follow(db, name, trigger.as_schedule()) for name in ("first", "second")]
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="same", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert [numbers(db, dag_id) for dag_id in dags] == [[1], [1]]
     assert len({run.asset_id for dag_id in dags for run in db.runs(dag_id)}) == 1
 
@@ -305,10 +267,10 @@ def test_an_event_that_several_triggers_match_starts_one_run(
     dag_id = follow(
         db, "several", schedule, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc), catchup=False
     )
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("brand new", namespace="several", n=0)
     db.upsert("brand new", namespace="several", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     told = [(payload["triggerId"], payload["triggerIds"]) for payload in db.payloads(dag_id)]
     assert told == [("new", ["new", "any"]), ("any", ["any"])]
 
@@ -321,9 +283,9 @@ def test_a_list_and_a_native_asset_beside_a_trigger_do_not_hold_it_back(
         follow(db, "listed", [trigger, Asset("some_table")]),
         follow(db, "either", Asset("some_table") | trigger),
     ]
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="beside", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert [numbers(db, dag_id) for dag_id in dags] == [[1], [1]]
 
 
@@ -331,22 +293,22 @@ def test_a_removed_dag_gets_no_run_and_a_returning_one_all(
     db: AirflowDatabase, dispatcher: Dispatcher
 ) -> None:
     dag_id = follow(db, "leaving", EventTrigger(namespace="leave").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.set_dag(dag_id, is_stale=True)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="leave", n=0)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == []
     db.set_dag(dag_id, is_stale=False)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [0]
 
 
 def test_a_dag_that_is_long_gone_starts_anew(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     dag_id = follow(db, "gone", EventTrigger(namespace="gone").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.set_dag(dag_id, is_stale=True)
-    run(dispatcher)
+    dispatch(dispatcher)
     consumer, event = tables.consumer, tables.event
     with db.engine.begin() as conn:
         old = (datetime.now(timezone.utc) - timedelta(hours=2)).isoformat()
@@ -361,25 +323,25 @@ def test_a_dag_that_is_long_gone_starts_anew(db: AirflowDatabase, dispatcher: Di
             .where(event.c.seq == seq)
             .values(created=datetime.now(timezone.utc) - timedelta(hours=1))
         )
-    run(dispatcher)
+    dispatch(dispatcher)
     with db.engine.connect() as conn:
         assert dag_id not in read_positions(conn)
     db.set_dag(dag_id, is_stale=False)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="gone", n=1)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [1]
 
 
 def test_a_dag_whose_file_is_broken_waits(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     dag_id = follow(db, "import_error", EventTrigger(namespace="import").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.set_dag(dag_id, has_import_errors=True)
     db.upsert("one", namespace="import", n=0)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == []
     db.set_dag(dag_id, has_import_errors=False)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [0]
 
 
@@ -391,7 +353,7 @@ def test_a_dag_that_cannot_get_a_run_holds_back_no_other(
     schedule = EventTrigger(namespace="unfit").as_schedule()
     unfit, fit = follow(db, "unfit", schedule), follow(db, "fit", schedule)
     unserialized = follow(db, "unserialized", schedule)
-    run(dispatcher)
+    dispatch(dispatcher)
     db.in_session(
         lambda session: session.execute(
             DagVersion.__table__.delete().where(DagVersion.dag_id == unserialized)
@@ -403,12 +365,12 @@ def test_a_dag_that_cannot_get_a_run_holds_back_no_other(
     db.put_dag(dag)
     _require_parameter(db, unfit)
     db.upsert("one", namespace="unfit", n=0)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, fit) == [0]
     assert (numbers(db, unfit), numbers(db, unserialized)) == ([], [])
     assert any(unfit in record.message and "wait" in record.message for record in caplog.records)
     follow(db, unserialized, schedule)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, unserialized) == [0]
 
 
@@ -452,12 +414,12 @@ def test_loops_stop_at_the_limit_with_one_warning(
     names = [f"loop_{len(hops)}_{hop}" for hop in hops]
     for name in names:
         follow(db, name, EventTrigger(asset_id=name).as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert(names[0], namespace="loop", n=0)
     seen: dict[str, int] = dict.fromkeys(names, 0)
     with caplog.at_level(logging.WARNING):
         for _ in range(30):
-            run(dispatcher)
+            dispatch(dispatcher)
             for place, name in enumerate(names):
                 for made in db.runs(name)[seen[name] :]:
                     seen[name] += 1
@@ -466,7 +428,7 @@ def test_loops_stop_at_the_limit_with_one_warning(
         db.upsert(
             names[0], caller=written_by(db.runs(names[20 % len(names)])[-1], names[0]), namespace="loop", n=99
         )
-        run(dispatcher)
+        dispatch(dispatcher)
     assert sum(seen.values()) == 21  # depths 0 to 20
     event = tables.event.c
     with db.engine.connect() as conn:
@@ -481,9 +443,9 @@ def test_loops_stop_at_the_limit_with_one_warning(
 
 def test_a_payload_over_16_kib_is_left_in_the_catalogue(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     dag_id = follow(db, "large", EventTrigger(namespace="large").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("big", namespace="large", n=0, text="x" * 20_000)
-    run(dispatcher)
+    dispatch(dispatcher)
     payload = db.payloads(dag_id)[0]
     assert payload["asset"] is None
     event = db.service.get_event(Caller(source=Source(kind=SourceKind.CLI)), payload["eventId"])
@@ -497,9 +459,9 @@ def test_replay_starts_one_more_run_for_each_replay_id(db: AirflowDatabase, disp
     caller = Caller(source=Source(kind=SourceKind.CLI))
     dag_id = follow(db, "replayed", EventTrigger(namespace="replay").as_schedule())
     follow(db, "bystander", EventTrigger(namespace="other").as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="replay", n=7)
-    run(dispatcher)
+    dispatch(dispatcher)
     event_id = db.payloads(dag_id)[0]["eventId"]
     answers = [
         db.service.replay_event(caller, Replay(event_id=event_id, replay_id=replay_id, dag_id=wanted)).runs
@@ -531,14 +493,14 @@ def test_a_teams_dags_follow_only_their_team(
             session.execute(of_bundle.insert().values(dag_bundle_name=BUNDLE, team_name="red")),
         )
     )
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("one", namespace="team", n=0)  # by nobody's Dag
     for n, writer in ((1, "of_team"), (2, "unknown")):
         source = Source(kind=SourceKind.TASK, dag_id=writer, run_id="manual", task_id="t")
         db.upsert("one", caller=Caller(source=source), namespace="team", n=n)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [1]
     monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "False")
     db.upsert("one", namespace="team", n=3)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert numbers(db, dag_id) == [1, 3]

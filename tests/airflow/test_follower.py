@@ -23,17 +23,13 @@ from airflow_assets.types import Table
 from tests.support.airflow_database import CALLER, AirflowDatabase, insert_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from airflow_assets.schemas.events import Event
 
 
 @pytest.fixture(scope="module")
-def db(database_url: str) -> Iterator[AirflowDatabase]:
-    found = AirflowDatabase(database_url)
-    Follower(found.engine).step()  # from now on
-    yield found
-    found.close()
+def db(database: AirflowDatabase) -> AirflowDatabase:
+    Follower(database.engine).step()  # from now on
+    return database
 
 
 @pytest.fixture

@@ -21,17 +21,11 @@ from airflow_assets.airflow_bridge.managed_connection import (
 )
 from airflow_assets.exceptions import CatalogUnavailable, Conflict
 from airflow_assets.schemas.credentials import CONN_ID, CONN_TYPE
-from tests.support.airflow_database import AirflowDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-@pytest.fixture(scope="module")
-def database(database_url: str) -> Iterator[AirflowDatabase]:
-    found = AirflowDatabase(database_url)
-    yield found
-    found.close()
+    from tests.support.airflow_database import AirflowDatabase
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, AssetOrTimeSchedule
+from airflow.sdk import AssetOrTimeSchedule
 from airflow.serialization.encoders import encode_asset_like
 from sqlalchemy import select, update
 
@@ -20,47 +19,9 @@ from airflow_assets.schemas.queries import Batch
 from airflow_assets.schemas.subscription import PolledSubscription
 from airflow_assets.triggers import EventTrigger, FreshnessTrigger, any_of
 from tests.support.airflow_database import CALLER, AirflowDatabase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.dispatching import dispatch, follow
 
 CLASS = "airflow_assets.triggers.freshness_poll.FreshnessWatch"
-
-
-@pytest.fixture(scope="module")
-def database(database_url: str) -> Iterator[AirflowDatabase]:
-    found = AirflowDatabase(database_url)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def db(database: AirflowDatabase) -> Iterator[AirflowDatabase]:
-    """Dags of other tests are gone; the log goes on."""
-    yield database
-    from airflow.models.dag import DagModel
-
-    database.in_session(lambda session: session.execute(update(DagModel).values(is_stale=True)))
-
-
-@pytest.fixture
-def dispatcher(db: AirflowDatabase) -> Iterator[Dispatcher]:
-    found = Dispatcher(db.engine)
-    yield found
-    found.close()
-
-
-def follow(db: AirflowDatabase, dag_id: str, schedule: Any, *, paused: bool = False) -> str:
-    with DAG(dag_id, schedule=schedule) as dag:
-        EmptyOperator(task_id="only")
-    db.put_dag(dag, paused=paused)
-    return dag_id
-
-
-def run(dispatcher: Dispatcher) -> None:
-    dispatcher.registry.forget("")
-    while dispatcher.step():
-        pass
 
 
 def grow_old(db: AirflowDatabase, *asset_ids: str) -> None:
@@ -87,19 +48,19 @@ def test_one_run_for_all_stale_assets_of_a_check_on_every_dag(
     trigger = FreshnessTrigger("PT6H", namespace="one", allow_concurrent=True, id="mine")
     first = follow(db, "one", trigger.as_schedule())
     second = follow(db, "one_more", any_of(EventTrigger(namespace="one"), trigger, cron="@daily"))
-    run(dispatcher)
+    dispatch(dispatcher)
     for name in ("a", "b", "c"):
         db.upsert(name, namespace="one", n=1)
     grow_old(db, "a", "b")
     fired = [check(db, trigger), check(db, trigger)]
-    run(dispatcher)
+    dispatch(dispatcher)
     assert [found.run_id for found in db.runs(first)] == [f"freshness__{one}" for one in fired]
     assert states(db, first) == [[("a", "STALE"), ("b", "STALE")]] * 2
     assert [told["triggerId"] for told in db.payloads(first)] == ["mine", "mine"]
     kinds = [found.run_id.partition("__")[0] for found in db.runs(second)]
     assert kinds == ["asset_event"] * 3 + ["freshness"] * 2, "events and firings in one order"
     again = Dispatcher(db.engine)
-    run(again)
+    dispatch(again)
     again.close()
     assert db.count(first) == 2
 
@@ -111,7 +72,7 @@ def test_while_a_run_is_active_repeats_are_passed_over_and_transitions_wait(
     changes = FreshnessTrigger("PT6H", namespace="busy", mode="transitions")
     follow(db, "repeats", repeat.as_schedule())
     follow(db, "changes", changes.as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("x", namespace="busy")
     grow_old(db, "x")
     for _ in range(3):
@@ -119,16 +80,16 @@ def test_while_a_run_is_active_repeats_are_passed_over_and_transitions_wait(
     check(db, changes)
     db.upsert("x", namespace="busy")
     check(db, changes)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert (db.count("repeats"), db.count("changes")) == (1, 1)
     for dag_id in ("repeats", "changes"):
         db.set_runs(dag_id, "queued", "success")
-    run(dispatcher)
+    dispatch(dispatcher)
     assert states(db, "changes") == [[("x", "STALE")], [("x", "RECOVERED")]]
     assert db.count("repeats") == 1, "what was passed over is over"
     grow_old(db, "x")
     check(db, repeat)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert db.count("repeats") == 2
 
 
@@ -139,17 +100,17 @@ def test_when_and_stop_after(db: AirflowDatabase, dispatcher: Dispatcher) -> Non
     assert many.poll().key == once.poll().key, "one poll serves both"
     follow(db, "many", many.as_schedule())
     follow(db, "once", once.as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     db.upsert("p", namespace="gate")
     db.upsert("q", namespace="gate")
     grow_old(db, "p")
     check(db, many)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert (db.count("many"), db.count("once")) == (0, 1)
     db.set_runs("once", "queued", "failed")
     grow_old(db, "q")
     check(db, once)
-    run(dispatcher)
+    dispatch(dispatcher)
     assert (db.count("many"), db.count("once")) == (1, 1)
     assert states(db, "many") == [[("p", "STALE"), ("q", "STALE")]]
 
@@ -157,7 +118,7 @@ def test_when_and_stop_after(db: AirflowDatabase, dispatcher: Dispatcher) -> Non
 def test_250_assets_fit_and_are_fetched_in_the_run(db: AirflowDatabase, dispatcher: Dispatcher) -> None:
     trigger = FreshnessTrigger("PT6H", namespace="many_assets")
     dag_id = follow(db, "many_assets", trigger.as_schedule())
-    run(dispatcher)
+    dispatch(dispatcher)
     names = [f"large {n:03}" for n in range(250)]
     items = [
         {"action": "create", "asset": {"id": name, "type": "t", "namespace": "many_assets",
@@ -168,7 +129,7 @@ def test_250_assets_fit_and_are_fetched_in_the_run(db: AirflowDatabase, dispatch
     grow_old(db, *names)
     firing = check(db, trigger)
     assert firing is not None
-    run(dispatcher)
+    dispatch(dispatcher)
     [told] = db.payloads(dag_id)
     assert told["payload"] is None
     found = db.service.get_firing(CALLER, told["firingId"]).payload["assets"]

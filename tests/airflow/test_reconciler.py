@@ -23,16 +23,12 @@ from tests.support.ageless import ageless
 from tests.support.airflow_database import CALLER, AirflowDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from airflow_assets.schemas.lineage import LineageEvent
 
 
 @pytest.fixture(scope="module")
-def db(database_url: str) -> Iterator[AirflowDatabase]:
-    found = AirflowDatabase(database_url)
-    yield found
-    found.close()
+def db(database: AirflowDatabase) -> AirflowDatabase:
+    return database
 
 
 @pytest.fixture
