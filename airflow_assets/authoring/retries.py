@@ -30,6 +30,9 @@ class FailureReason(str, Enum):
         >>> FailureReason.of(MemoryError())
         <FailureReason.OUT_OF_MEMORY: 'out_of_memory'>
         """
+        told = getattr(error, "failure_reason", None)
+        if isinstance(told, cls):
+            return told
         if isinstance(error, MemoryError):
             return cls.OUT_OF_MEMORY
         return cls.TIMEOUT if isinstance(error, TimeoutError) else cls.ERROR

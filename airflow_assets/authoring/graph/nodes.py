@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_assets.authoring.assets import Asset
 from airflow_assets.authoring.deps import AssetDef
+from airflow_assets.authoring.errors import AssetDefinitionError
 from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
 from airflow_assets.authoring.partitions.mappings import PartitionMapping
 from airflow_assets.authoring.retries import RetryPolicy
@@ -105,3 +106,19 @@ class Step:
     def is_multi(self) -> bool:
         """Whether one call makes several outputs."""
         return self.asset.is_multi
+
+
+def declared_retry(step: Step) -> RetryPolicy | str | None:
+    """Return the retry policy that a task, an asset or its outputs declare for a step; null for none.
+
+    Raises:
+        AssetDefinitionError: outputs that one call makes declare different ones.
+    """
+    if step.call is not None:
+        return step.call.task.retry if step.call.task else None
+    declared = [node.output.retry for node in step.nodes if node.output and node.output.retry]
+    if any(retry != declared[0] for retry in declared):
+        raise AssetDefinitionError(
+            f"The outputs of {step.name!r} have different retry policies, and are made by one call: set one"
+        )
+    return step.asset.retry or (declared[0] if declared else None)

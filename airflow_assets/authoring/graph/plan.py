@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_assets.authoring.actions import AssetAction
 from airflow_assets.authoring.assets import GraphAsset
 from airflow_assets.authoring.errors import AssetNotFoundError, ExecutionError, GraphValidationError
-from airflow_assets.authoring.graph.nodes import Step
+from airflow_assets.authoring.graph.nodes import Step, declared_retry
 from airflow_assets.authoring.graph.order import closure
 from airflow_assets.authoring.graph.verbs import action_of, action_steps, defining
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from airflow_assets.authoring.graph.graph import Graph
     from airflow_assets.authoring.graph.nodes import Node
+    from airflow_assets.authoring.retries import RetryPolicy
 
 MATERIALIZE, OBSERVE = "materialize", "observe"
 
@@ -115,6 +116,19 @@ def materialize_plan(
     steps = [planned for planned in made if planned is not None]
     _check_loads(graph, steps, wanted)
     return Plan(MATERIALIZE, (*observed, *steps))
+
+
+def with_default_retry(plan: Plan, policy: RetryPolicy) -> Plan:
+    """Return a plan whose steps take this policy where the asset or task declares none of its own."""
+    return replace(
+        plan,
+        steps=tuple(
+            planned
+            if planned.action is not None or planned.verb == OBSERVE or declared_retry(planned.step)
+            else replace(planned, step=replace(planned.step, retry=policy))
+            for planned in plan.steps
+        ),
+    )
 
 
 def observe_plan(graph: Graph, names: Iterable[str] | None = None) -> Plan:

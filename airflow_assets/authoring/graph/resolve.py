@@ -13,7 +13,7 @@ from airflow_assets.authoring.errors import (
     PartitionValidationError,
 )
 from airflow_assets.authoring.graph.graph import Graph, Registered
-from airflow_assets.authoring.graph.nodes import Edge, Gets, Node, Parameter, Step
+from airflow_assets.authoring.graph.nodes import Edge, Gets, Node, Parameter, Step, declared_retry
 from airflow_assets.authoring.graph.order import levels
 from airflow_assets.authoring.graph.parameters import classified, type_hints
 from airflow_assets.authoring.graph.verbs import observer
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from airflow_assets.authoring.automation import AutomationCondition
     from airflow_assets.authoring.deps import DepDef
-    from airflow_assets.authoring.retries import RetryPolicy
 
 __all__ = ["Graph", "Registered", "resolve"]
 
@@ -153,24 +152,13 @@ def _add_steps(graph: Graph, asset: Asset, names: list[str], registered: Registe
 
 
 def _add_step(graph: Graph, step: Step, registered: Registered) -> None:
-    step.retry = registered.retry(_retry_of(step), step.name)
+    step.retry = registered.retry(declared_retry(step), step.name)
     step.pools = _pools(step)
     key = step.name if step.name not in graph.steps else f"{step.name}@{step.nodes[0].name}"
     step.name = key
     graph.steps[key] = step
     for node in step.nodes:
         graph.step_of[node.name] = key
-
-
-def _retry_of(step: Step) -> RetryPolicy | str | None:
-    if step.call is not None:
-        return step.call.task.retry if step.call.task else None
-    declared = [node.output.retry for node in step.nodes if node.output and node.output.retry]
-    if any(retry != declared[0] for retry in declared):
-        raise AssetDefinitionError(
-            f"The outputs of {step.name!r} have different retry policies, and are made by one call: set one"
-        )
-    return step.asset.retry or (declared[0] if declared else None)
 
 
 def _pools(step: Step) -> list[tuple[str, int]]:
