@@ -447,6 +447,7 @@ export type LineageEvent = {
   inputs: AssetRef[];
   outputs: AssetRef[];
   warnings: string[];
+  error?: TaskError | null;
   startDate: string | null;
   endDate: string | null;
   created: string;
@@ -675,6 +676,7 @@ export type ShippedEvent = {
   inputs: AssetRef[];
   outputs: AssetRef[];
   warnings: string[];
+  error?: TaskError | null;
   startDate: string | null;
   endDate: string | null;
   created: string;
@@ -700,6 +702,12 @@ export type StateCorrection = {
   task: TaskRun;
   state: TaskState;
   endDate?: string | null;
+  error?: TaskError | null;
+};
+
+export type TaskError = {
+  type: string;
+  message: string;
 };
 
 export type TaskRun = {
@@ -718,6 +726,7 @@ export type TaskRunRecord = {
   endDate?: string | null;
   bundles: Bundle[];
   warnings?: string[];
+  error?: TaskError | null;
   onlyIfMissing?: boolean;
   note?: boolean;
 };
