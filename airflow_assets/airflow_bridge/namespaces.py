@@ -77,7 +77,9 @@ def check_filter(operation: Operation, argument: Schema | None) -> None:
     :raises NamespaceNotAllowed: see :func:`check_named`.
     """
     if operation.action is Action.LIST or operation.name == "purge":
-        check_named(getattr(argument, "namespace", None))
+        named = getattr(argument, "named_namespaces", None)
+        for namespace in named if named is not None else [getattr(argument, "namespace", None)]:
+            check_named(namespace)
 
 
 def hidden_namespaces(

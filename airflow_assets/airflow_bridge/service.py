@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from airflow_assets.airflow_bridge import log_readers, native_uris, watchers
+from airflow_assets.airflow_bridge import log_readers, native_uris, trigger_listing, watchers
 from airflow_assets.airflow_bridge.conditions import Conditions
 from airflow_assets.airflow_bridge.context import orm
 from airflow_assets.airflow_bridge.notes import append_note
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from airflow_assets.schemas.polls import CheckReport, CheckResult, PollRef
     from airflow_assets.schemas.purge import LogReader, Purge, PurgeResult
     from airflow_assets.schemas.shipping import LineagePage, LineageRead
+    from airflow_assets.schemas.trigger_listing import TriggerQuery, Triggers
 
 log = logging.getLogger(__name__)
 _OF_THE_HOUSE = frozenset({SourceKind.PARSE, SourceKind.CLI})
@@ -100,6 +101,15 @@ class AirflowService(CatalogService):
             self._write(work)
         except (SQLAlchemyError, CatalogUnavailable):  # the record stands; a note is a courtesy
             log.warning("The note of task instance %s could not be written.", ti_id, exc_info=True)
+
+    def list_triggers(self, caller: Caller, query: TriggerQuery) -> Triggers:
+        """Return one page of the triggers of the Dags of this Airflow."""
+
+        def work(conn: Connection) -> Triggers:
+            with orm(conn) as session:
+                return trigger_listing.list_triggers(conn, session, caller, query)
+
+        return self._read(work)
 
     def next_check(self, caller: Caller, body: PollRef) -> CheckResult:
         """Tell a trigger when its poll is due."""

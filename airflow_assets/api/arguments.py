@@ -18,11 +18,11 @@ from airflow_assets.exceptions import AssetCatalogError, InvalidQuery, InvalidRe
 from airflow_assets.schemas import rules
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.credentials import TENANT_HEADER
+from airflow_assets.schemas.operations import JSON_PARAMETERS
 
 MAX_BODY = 8 * 1024 * 1024
 """Bytes of a request body. A batch of 1,000 usual assets has about 1 MiB."""
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,149}")
-_JSON_FIELDS = frozenset({"metadataQuery"})
 
 Model = TypeVar("Model", bound=Schema)
 
@@ -73,7 +73,7 @@ def parse_body(model: type[Model], body: bytes) -> Model:
 
 
 def parse_query(model: type[Model] | None, parameters: QueryParams) -> Model | None:
-    """Return the model in a query string: lists repeat their parameter, ``metadataQuery`` is one JSON text.
+    """Return the model in a query string: lists repeat their parameter, some are one JSON text.
 
     :raises InvalidQuery: an unknown parameter, a single value given twice, or a value that breaks a rule.
     """
@@ -150,7 +150,7 @@ def _list_element(annotation: Any) -> type[Schema] | None:
 def _parameters(model: type[Schema]) -> dict[str, bool]:
     """Return the parameters of a query model, and whether each may be repeated."""
     return {
-        field.alias or name: _is_list(field.annotation) and field.alias not in _JSON_FIELDS
+        field.alias or name: _is_list(field.annotation) and field.alias not in JSON_PARAMETERS
         for name, field in model.model_fields.items()
     }
 
@@ -171,7 +171,7 @@ def _value(name: str, values: list[str], *, is_list: bool) -> Any:
         raise InvalidQuery(
             f"The parameter {name!r} is given {len(values)} times.", hint="Give it once.", field=name
         )
-    if name not in _JSON_FIELDS:
+    if name not in JSON_PARAMETERS:
         return values[0]
     try:
         return json.loads(values[0])

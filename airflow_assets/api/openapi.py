@@ -15,7 +15,7 @@ from airflow_assets.exceptions import PROBLEM_PREFIX
 from airflow_assets.schemas.base import Schema
 from airflow_assets.schemas.credentials import FENCING_HEADER, TENANT_HEADER
 from airflow_assets.schemas.fencing import MAX_HEADER
-from airflow_assets.schemas.operations import API_PREFIX, OPERATIONS, Action, Operation
+from airflow_assets.schemas.operations import API_PREFIX, JSON_PARAMETERS, OPERATIONS, Action, Operation
 
 _REF = "#/components/schemas/{model}"
 _PROBLEMS = {
@@ -180,7 +180,7 @@ def _query_parameters(
 
 def _query_parameter(name: str, definition: dict[str, Any], *, required: bool) -> dict[str, Any]:
     parameter: dict[str, Any] = {"name": name, "in": "query", "required": required}
-    if name == "metadataQuery":
+    if name in JSON_PARAMETERS:
         parameter["content"] = {"application/json": {"schema": definition}}
         return parameter
     return {**parameter, "schema": _without_null(definition)}

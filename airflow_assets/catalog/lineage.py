@@ -197,7 +197,7 @@ class Refs:
         if not caller.hidden_namespaces:
             return cls(caller, ())
         refs = (ref for row in rows for text in (row.inputs, row.outputs) for ref in json.loads(text))
-        return cls(caller, set(_hidden_ids(conn, caller, sorted({ref["id"] for ref in refs}))))
+        return cls(caller, set(hidden_ids(conn, caller, sorted({ref["id"] for ref in refs}))))
 
     def visible(self, text: str) -> list[AssetRef]:
         """Return the refs of a column ``inputs`` or ``outputs``."""
@@ -217,8 +217,8 @@ class Refs:
         return [warning for warning in json.loads(text) if not warning.startswith(names)]
 
 
-def _hidden_ids(conn: Connection, caller: Caller, ids: Sequence[str]) -> Iterable[str]:
-    """Which of these ids name, or named before a rename, an asset that is hidden now."""
+def hidden_ids(conn: Connection, caller: Caller, ids: Sequence[str]) -> Iterable[str]:
+    """Yield which of these ids name, or named before a rename, an asset that is hidden now."""
     by_key = {identity(caller.tenant, asset_id): asset_id for asset_id in ids}
     keys = sorted(by_key)
     for start in range(0, len(keys), _KEYS):

@@ -33,6 +33,7 @@ from airflow_assets.catalog import (
 )
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
+from airflow_assets.catalog.overview_service import OverviewOperations
 from airflow_assets.catalog.snapshot import snapshot
 from airflow_assets.catalog.workspace import Workspace
 from airflow_assets.schemas import rules
@@ -102,7 +103,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class CatalogService:
+class CatalogService(OverviewOperations):
     """The catalogue behind one engine.
 
     :param engine: from :func:`airflow_assets.catalog.engine.make_engine`.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from airflow_assets.client import fencing
+from airflow_assets.schemas.dashboard import StalenessQuery
 from airflow_assets.schemas.leases import ForcedUnlockQuery, LeaseQuery
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
 from airflow_assets.schemas.transfer import ExportQuery
+from airflow_assets.schemas.trigger_listing import TriggerQuery
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_assets.client.choose import AsyncTransport
     from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
     from airflow_assets.schemas.base import Page, Schema
+    from airflow_assets.schemas.dashboard import DashboardData, DashboardQuery, StalenessSeries
     from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
     from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
     from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         ShippedDelete,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
+    from airflow_assets.schemas.trigger_listing import Triggers
     from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 _Query = TypeVar("_Query", bound="Schema")
@@ -269,6 +273,26 @@ class AsyncCatalogClient:
         :raises AssetNotFound: there is no such asset.
         """
         return cast("Graph", await self._call("dependencies", query))
+
+    async def dashboard(self, query: DashboardQuery) -> DashboardData:
+        """Return the present inventory as rows, by a GET; `query_dashboard` takes longer conditions."""
+        return cast("DashboardData", await self._call("dashboard", query))
+
+    async def query_dashboard(self, query: DashboardQuery) -> DashboardData:
+        """Return the present inventory as rows for a chart.
+
+        >>> count = {"field": "ID", "agg": "COUNT"}
+        >>> await client.query_dashboard(DashboardQuery(columns={"type": {"field": "TYPE"}, "n": count})).rows
+        """
+        return cast("DashboardData", await self._call("query_dashboard", query))
+
+    async def staleness(self, query: StalenessQuery | None = None) -> StalenessSeries:
+        """Return how many assets were stale at each of some moments, by what they expect themselves."""
+        return cast("StalenessSeries", await self._call("staleness", query or StalenessQuery()))
+
+    async def list_triggers(self, query: TriggerQuery | None = None) -> Triggers:
+        """Return one page of the triggers of Dags, with their last firing and next check."""
+        return cast("Triggers", await self._call("list_triggers", query or TriggerQuery()))
 
     async def acquire_leases(self, request: AcquireLeases) -> LeaseGrant:
         """Lock assets, all or none; locks that the caller holds already are extended.

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from airflow_assets.client.failures import error_of, unreachable
+from airflow_assets.schemas.operations import JSON_PARAMETERS
 from airflow_assets.schemas.rules import json_text
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _path(operation: Operation, path_id: str | None) -> str:
 def _params(query: Schema) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for name, value in query.model_dump(mode="json", by_alias=True, exclude_unset=True).items():
-        if name == "metadataQuery":
+        if name in JSON_PARAMETERS:
             found.append((name, json_text(value)))
         elif isinstance(value, list):
             found += [(name, _text(item)) for item in value]

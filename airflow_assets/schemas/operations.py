@@ -3,8 +3,8 @@
 The API builds its routes from this table, the client its calls, the in-process transport its look-up; so the
 three cannot drift apart. The service method that carries out an operation has the operation's name.
 
-Arguments travel so: ``body`` as JSON; ``query`` as query parameters (lists repeat the parameter,
-``metadataQuery`` is one JSON text); ``{asset_id}`` and ``{event_id}`` percent-encoded in the path.
+Arguments travel so: ``body`` as JSON; ``query`` as query parameters (lists repeat the parameter, those of
+:data:`JSON_PARAMETERS` are one JSON text); ``{asset_id}`` and ``{event_id}`` percent-encoded in the path.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.base import Page, Schema
+from airflow_assets.schemas.dashboard import DashboardData, DashboardQuery, StalenessQuery, StalenessSeries
 from airflow_assets.schemas.events import Change, Event, Replay, ReplayResult
 from airflow_assets.schemas.freshness import FreshnessCheck, FreshnessReport
 from airflow_assets.schemas.lease_waiting import LeaseWait, LeaseWaitResult
@@ -64,11 +65,14 @@ from airflow_assets.schemas.shipping import (
     ShippedDelete,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
+from airflow_assets.schemas.trigger_listing import TriggerQuery, Triggers
 from airflow_assets.schemas.waiting import EventWait, EventWaitResult
 
 MOUNT = "/airflow_assets"
 """Where the plugin mounts the API in Airflow's API server."""
 API_PREFIX = MOUNT + "/api/v1"
+JSON_PARAMETERS = frozenset({"metadataQuery", "columns", "where"})
+"""Query parameters that carry JSON."""
 
 
 class Action(str, Enum):
@@ -143,6 +147,10 @@ OPERATIONS: dict[str, Operation] = {
         Operation("rename_asset", "POST", "/rename", Action.UPDATE, Asset, body=Rename),
         Operation("query_assets", "POST", "/search", Action.LIST, Page[Asset], body=AssetQuery),
         Operation("facets", "POST", "/facets", Action.LIST, FacetResult, body=FacetQuery),
+        Operation("dashboard", "GET", "/dashboard", Action.LIST, DashboardData, query=DashboardQuery),
+        Operation("query_dashboard", "POST", "/dashboard", Action.LIST, DashboardData, body=DashboardQuery),
+        Operation("staleness", "POST", "/staleness", Action.LIST, StalenessSeries, body=StalenessQuery),
+        Operation("list_triggers", "GET", "/triggers", Action.LIST, Triggers, query=TriggerQuery),
         Operation("batch", "POST", "/batch", Action.UPDATE, BatchResult, body=Batch, idempotent=False),
         Operation("record_task_run", "POST", "/record", Action.RECORD, RecordResult, body=TaskRunRecord),
         Operation(

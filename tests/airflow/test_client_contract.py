@@ -31,6 +31,7 @@ from airflow_assets.exceptions import (
     InvalidRequest,
 )
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
+from airflow_assets.schemas.dashboard import DashboardQuery, StalenessQuery
 from airflow_assets.schemas.events import EventFilter
 from airflow_assets.schemas.expectations import Expectation
 from airflow_assets.schemas.freshness import FreshnessCheck
@@ -64,6 +65,7 @@ from airflow_assets.schemas.shipping import (
     ShippedDelete,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
+from airflow_assets.schemas.trigger_listing import TriggerQuery
 from airflow_assets.schemas.waiting import EventWait
 from tests.support.ageless import ageless
 
@@ -277,6 +279,16 @@ class TestContract:
             report = client.check_freshness(check)
             assert [one.id for one in report.assets] == found
             assert all(one.check_time == report.check_time for one in report.assets)
+
+    def test_what_charts_and_pages_ask(self, client: Any, ns: str) -> None:
+        client.create_asset(AssetInput(id=ns, type="T", namespace=ns, metadata={"freshness": "PT1H"}))
+        columns = {"type": {"field": "TYPE"}, "n": {"field": "ID", "agg": "COUNT"}}
+        where = [{"field": "NAMESPACE", "value": ns}]
+        chart = DashboardQuery.model_validate({"columns": columns, "where": where})
+        assert client.dashboard(chart) == client.query_dashboard(chart)
+        assert client.dashboard(chart).rows == [{"type": "T", "n": 1}]
+        assert client.staleness(StalenessQuery(namespace=ns, points=2)).points[-1].fresh == 1
+        assert client.list_triggers(TriggerQuery(dag_id=ns)).items == []
 
     def test_locks_are_taken_kept_and_released(self, client: Any, ns: str) -> None:
         for name in ("a", "b"):
