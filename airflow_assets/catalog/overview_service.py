@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from airflow_assets.catalog import dashboard, staleness
+from airflow_assets.catalog import dashboard, stale_counts
 from airflow_assets.catalog.engine import retrying
 from airflow_assets.catalog.snapshot import snapshot
 from airflow_assets.schemas.trigger_listing import Triggers
@@ -46,7 +46,7 @@ class OverviewOperations:
 
         def attempt() -> StalenessSeries:
             with snapshot(self.engine) as conn:
-                return staleness.staleness(conn, caller, body)
+                return stale_counts.staleness(conn, caller, body)
 
         return retrying(attempt)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import insert
 
-from airflow_assets.catalog import staleness as staleness_module
+from airflow_assets.catalog import stale_counts as staleness_module
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import read, write
-from airflow_assets.catalog.staleness import stale_now, stale_since
+from airflow_assets.catalog.stale_counts import stale_now, stale_since
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.dashboard import DashboardQuery, StalenessQuery
 from airflow_assets.schemas.expectations import Expectation
