@@ -10,6 +10,7 @@ from openlineage.client.naming import dataset as theirs
 from airflow_assets.catalog.states import AssetState
 from airflow_assets.exporters.openlineage.naming import dataset_name, name_of_uri, uri_of_name
 from tests.support.catalog_rows import NOON
+from tests.support.json_values import busy_machine
 
 CASES = {
     "s3://bucket/a/b%20c.parquet": theirs.S3("bucket", "a/b%20c.parquet"),
@@ -33,6 +34,7 @@ word = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FF, exclude_char
 host = st.from_regex(r"[a-z][a-z0-9-]{0,10}", fullmatch=True)
 
 
+@busy_machine
 @given(st.sampled_from(["s3", "gs"]), host, st.lists(word, min_size=1).map("/".join))
 def test_any_object_leads_back(scheme: str, bucket: str, key: str) -> None:
     uri = f"{scheme}://{bucket}/{key}"
@@ -40,6 +42,7 @@ def test_any_object_leads_back(scheme: str, bucket: str, key: str) -> None:
     assert uri_of_name(f"{scheme}://{bucket}", key) == uri
 
 
+@busy_machine
 @given(st.sampled_from(["postgres", "snowflake"]), host, st.lists(word, min_size=3, max_size=3))
 def test_any_table_leads_back(scheme: str, server: str, parts: list[str]) -> None:
     uri = f"{scheme}://{server}:5432/{'/'.join(parts)}"

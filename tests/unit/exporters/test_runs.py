@@ -21,6 +21,7 @@ from airflow_assets.operators import AssetShipper
 from airflow_assets.schemas.assets import AssetRef
 from airflow_assets.schemas.lineage import TaskRun, TaskState
 from airflow_assets.schemas.shipping import DagRunTimes, ShippedEvent
+from tests.support.json_values import busy_machine
 from tests.support.shipping import TABLE, record
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 tries = st.tuples(text, text, text, st.integers(-1, 50), st.integers(0, 50))
 
 
+@busy_machine
 @given(st.lists(tries, unique=True, min_size=2, max_size=20))
 def test_no_two_tries_share_an_id(many: list[Parts]) -> None:
     runs = Runs()
