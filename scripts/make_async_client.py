@@ -1,6 +1,6 @@
-"""Write ``airflow_assets/client/aio.py``, the asynchronous twin of ``airflow_assets/client/base.py``.
+"""Write ``aio.py`` and ``asset_runs_aio.py`` in ``airflow_assets/client/``: the client for coroutines.
 
-``python -m scripts.make_async_client`` writes it, ``--check`` only tells whether it is up to date.
+``python -m scripts.make_async_client`` writes them, ``--check`` only tells whether they are up to date.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 
 CLIENT = Path(__file__).parents[1] / "airflow_assets" / "client"
-SOURCE, TARGET = CLIENT / "base.py", CLIENT / "aio.py"
+_CLASS_OF_RUNS = (r"\bAssetRunCalls\b", "AsyncAssetRunCalls")
 REPLACEMENTS = (
     (
         r'\A""".*?"""',
         '"""The client for coroutines; made from ``base.py`` by ``python -m scripts.make_async_client``."""',
     ),
     (r"\bCatalogClient\b", "AsyncCatalogClient"),
+    (r"client\.asset_runs import", "client.asset_runs_aio import"),
+    _CLASS_OF_RUNS,
     (r"get_client\b", "get_async_client"),
     (r"\bTransport\b", "AsyncTransport"),
     (r"import Callable, Iterator", "import AsyncIterator, Awaitable, Callable"),
@@ -38,26 +40,43 @@ REPLACEMENTS = (
 )
 
 
-def twin(source: str) -> str:
-    """Return the asynchronous twin of the client's source text."""
-    for pattern, replacement in REPLACEMENTS:
+REPLACEMENTS_OF_RUNS = (
+    (
+        r'\A""".*?"""',
+        '"""Part of the client for coroutines; made by ``python -m scripts.make_async_client``."""',
+    ),
+    _CLASS_OF_RUNS,
+    (r"\bdef (?!__)", "async def "),
+    (r"self\._call\(", "await self._call("),
+)
+TWINS = (
+    (CLIENT / "base.py", CLIENT / "aio.py", REPLACEMENTS),
+    (CLIENT / "asset_runs.py", CLIENT / "asset_runs_aio.py", REPLACEMENTS_OF_RUNS),
+)
+
+
+def twin(path: Path, replacements: tuple[tuple[str, str], ...]) -> str:
+    """Return the asynchronous twin of a source file."""
+    source = path.read_text()
+    for pattern, replacement in replacements:
         source, count = re.subn(pattern, replacement, source, flags=re.DOTALL if r"\A" in pattern else 0)
         if not count:
-            raise SystemExit(f"{SOURCE.name} has nothing that matches {pattern!r}: correct {__file__}")
+            raise SystemExit(f"{path.name} has nothing that matches {pattern!r}: correct {__file__}")
     return source
 
 
 def main() -> int:
-    """Return 0, or 1 with ``--check`` when the file is out of date."""
-    wanted = twin(SOURCE.read_text())
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(wanted)
-        return 0
-    # The formatter may break lines otherwise than the replacements do.
-    if TARGET.exists() and ast.dump(ast.parse(TARGET.read_text())) == ast.dump(ast.parse(wanted)):
-        return 0
-    print(f"{TARGET} is out of date: run `python -m scripts.make_async_client`", file=sys.stderr)
-    return 1
+    """Return 0, or 1 with ``--check`` when a file is out of date."""
+    stale = 0
+    for source, target, replacements in TWINS:
+        wanted = twin(source, replacements)
+        if "--check" not in sys.argv[1:]:
+            target.write_text(wanted)
+        # The formatter may break lines otherwise than the replacements do.
+        elif not target.exists() or ast.dump(ast.parse(target.read_text())) != ast.dump(ast.parse(wanted)):
+            print(f"{target} is out of date: run `python -m scripts.make_async_client`", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine, event, make_url, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql.functions import FunctionElement
 
 from airflow_assets.catalog.column_types import UtcDateTime
@@ -38,6 +39,8 @@ _WRITES = "airflow_assets_writes"
 _DRIVEN = "airflow_assets_driven"
 _OPEN = frozenset({2, 3})
 """Psycopg's status of a good and of a failed transaction; 0 is none."""
+# A database in memory is its connection: all threads share it, and have to take turns.
+_ONE_CONNECTION = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
 _BUSY_MS = 15_000
 _ATTEMPTS = 12
 _PATIENCE = 30.0
@@ -90,7 +93,7 @@ def make_engine(url: str | URL, *, pool_size: int = 5) -> Engine:
     backend = target.get_backend_name()
     options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": pool_size, "pool_timeout": 10}
     if backend == "sqlite":
-        engine = create_engine(target, **({} if _in_memory(target) else options))
+        engine = create_engine(target, **(dict(_ONE_CONNECTION) if is_in_memory(target) else options))
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -288,7 +291,8 @@ def _first_line(error: DBAPIError) -> str:
     return str(error.orig).strip().partition("\n")[0]
 
 
-def _in_memory(url: URL) -> bool:
+def is_in_memory(url: URL) -> bool:
+    """Tell whether a SQLite URL means a database in memory."""
     return url.database in {None, "", ":memory:"}
 
 

@@ -31,6 +31,7 @@ from airflow_assets.catalog import (
     transfer,
     waits,
 )
+from airflow_assets.catalog.asset_run_service import AssetRunOperations
 from airflow_assets.catalog.engine import read, retrying, write
 from airflow_assets.catalog.filters import is_hidden
 from airflow_assets.catalog.overview_service import OverviewOperations
@@ -103,7 +104,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class CatalogService(OverviewOperations):
+class CatalogService(AssetRunOperations, OverviewOperations):
     """The catalogue behind one engine.
 
     :param engine: from :func:`airflow_assets.catalog.engine.make_engine`.

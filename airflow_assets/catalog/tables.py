@@ -340,3 +340,151 @@ firing = Table(
     **_OPTIONS,
 )
 """The firings of polled schedules: entries of the log, numbered with its events."""
+
+asset_run = Table(
+    PREFIX + "asset_run",
+    metadata,
+    Column("run_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("run_id", exact_text(250), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("nodes", LongText, nullable=False),
+    Column("action", exact_text(250)),
+    Column("job_name", exact_text(250)),
+    Column("partition_key", LongText),
+    Column("tags", LongText, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("launched_by", LongText, nullable=False),
+    Column("config", LongText),
+    Column("started", UtcDateTime, nullable=False),
+    Column("ended", UtcDateTime),
+    Column("completed", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("message", LongText),
+    Column("cancel_requested", Boolean(create_constraint=False), nullable=False),
+    Index("ix_airflow_assets_asset_run_started", "tenant", "started"),
+    **_OPTIONS,
+)
+"""Runs of assets written in Python. ``run_key``: SHA-256 of tenant and ``run_id``. Documents are JSON."""
+
+step_event = Table(
+    PREFIX + "step_event",
+    metadata,
+    # Only orders: a number that another transaction was given may become visible later.
+    Column("pk", BigId, primary_key=True, autoincrement=True),
+    Column("event_key", bytes_of(16), nullable=False, unique=True),
+    Column("run_key", bytes_of(32), nullable=False),
+    Column("run_id", exact_text(250), nullable=False),
+    Column("node_key", bytes_of(32), nullable=False),
+    Column("node", exact_text(1500), nullable=False),
+    Column("step", exact_text(1500), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("event_type", String(20), nullable=False),
+    Column("partition_key", LongText),
+    Column("created", UtcDateTime, nullable=False),
+    # What only some events have: metadata, versions, tags; JSON, null where there is nothing.
+    Column("details", LongText),
+    Index("ix_airflow_assets_step_event_of_run", "run_key", "pk"),
+    Index("ix_airflow_assets_step_event_of_node", "node_key", "event_type", "pk"),
+    **_OPTIONS,
+)
+"""What steps said. ``event_key``: hash of run, step, attempt, map index and ordinal, so that a repeat is
+known; in hex it is the event's public id."""
+
+node = Table(
+    PREFIX + "node",
+    metadata,
+    Column("node_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False, index=True),
+    Column("name", exact_text(1500), nullable=False),
+    # What code declares, JSON; null for a node that only was recorded.
+    Column("declared", LongText),
+    Column("inner_node", Boolean(create_constraint=False), nullable=False),
+    # The last materialization, observation or whole deletion; after a deletion nothing else is set.
+    Column("last_event", bytes_of(16)),
+    Column("last_run_id", exact_text(250)),
+    Column("last_time", UtcDateTime),
+    Column("data_version", LongText),
+    Column("code_version", LongText),
+    Column("input_versions", LongText),
+    **_OPTIONS,
+)
+"""Assets written in Python and the tasks inside graph assets, by the identity that their name has as an
+asset's id. ``code_version`` and ``input_versions`` are those of the last materialization."""
+
+node_partition = Table(
+    PREFIX + "node_partition",
+    metadata,
+    Column("node_key", bytes_of(32), primary_key=True),
+    Column("partition_hash", bytes_of(16), primary_key=True),
+    Column("partition_key", LongText, nullable=False),
+    # The last materialization, null where there was none or it was deleted.
+    Column("last_event", bytes_of(16)),
+    Column("last_run_id", exact_text(250)),
+    Column("data_version", LongText),
+    Column("failed", Boolean(create_constraint=False), nullable=False),
+    **_OPTIONS,
+)
+"""Partitions that were materialized or have failed since. ``partition_key``: JSON of one single key."""
+
+dynamic_partition = Table(
+    PREFIX + "dynamic_partition",
+    metadata,
+    Column("pk", BigId, primary_key=True, autoincrement=True),
+    Column("definition_key", bytes_of(32), nullable=False),
+    Column("key_hash", bytes_of(16), nullable=False),
+    Column("partition_key", LongText, nullable=False),
+    Index("uq_airflow_assets_dynamic_partition_key", "definition_key", "key_hash", unique=True),
+    **_OPTIONS,
+)
+"""Registered keys of dynamic definitions, by the SHA-256 of tenant and the definition's name."""
+
+asset_backfill = Table(
+    PREFIX + "asset_backfill",
+    metadata,
+    Column("backfill_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False),
+    Column("backfill_id", exact_text(250), nullable=False),
+    Column("status", String(50), nullable=False),
+    Column("definition", LongText, nullable=False),
+    Column("keys", LongText, nullable=False),
+    Column("run_ids", LongText, nullable=False),
+    Column("created", UtcDateTime, nullable=False),
+    Column("cancel_requested", Boolean(create_constraint=False), nullable=False),
+    Index("ix_airflow_assets_asset_backfill_created", "tenant", "created"),
+    **_OPTIONS,
+)
+"""Backfills, as their coordinators save them: ``keys`` has the status by partition."""
+
+slot_pool = Table(
+    PREFIX + "slot_pool",
+    metadata,
+    Column("pool_key", bytes_of(32), primary_key=True),
+    Column("tenant", exact_text(150), nullable=False, index=True),
+    Column("name", exact_text(1500), nullable=False),
+    Column("slot_limit", Integer, nullable=False),
+    Column("lease_seconds", Integer, nullable=False),
+    # P(ool with a limit), F(ree pool: nobody set one), N(ode: the lock of an asset).
+    Column("kind", String(1), nullable=False),
+    **_OPTIONS,
+)
+"""What steps claim; the row is locked while its claims are counted. ``slot_limit`` -1: as many as wanted."""
+
+slot_claim = Table(
+    PREFIX + "slot_claim",
+    metadata,
+    Column("pool_key", bytes_of(32), primary_key=True),
+    Column("holder_key", bytes_of(32), primary_key=True),
+    Column("run_key", bytes_of(32), nullable=False),
+    Column("run_id", exact_text(250), nullable=False),
+    Column("step", exact_text(1500), nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("exclusive", Boolean(create_constraint=False), nullable=False),
+    # Of a node's lock: JSON of canonical keys, null for all of it.
+    Column("partitions", LongText),
+    Column("claimed", UtcDateTime, nullable=False),
+    Column("expires", UtcDateTime, nullable=False),
+    Index("ix_airflow_assets_slot_claim_of_run", "run_key"),
+    **_OPTIONS,
+)
+"""What steps hold; a row that has run out counts for nothing, and goes with the next claim of its pool."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 LOG = "log"
+_MYSQL = frozenset({"mysql", "mariadb"})
 _IN_LIST = 500
 _ROWS = 500
 
@@ -123,13 +125,13 @@ class WriteSet:
         touched = [self.assets[key] for key in sorted(self.assets)]
         new = [touch.after for touch in touched if touch.before is None]
         if new:
-            _insert(conn, tables.asset, [state.columns() for state in new])
+            insert_rows(conn, tables.asset, [state.columns() for state in new])
             for keys in chunks([state.key for state in new]):
                 found = conn.execute(_PKS.where(tables.asset.c.asset_key.in_(keys)))
                 self.pks.update((bytes(key), pk) for key, pk in found)
         changed = [touch.after for touch in touched if touch.before and touch.before.key == touch.after.key]
         if changed:
-            _replace(conn, tables.asset, [{"pk": state.pk, **state.columns()} for state in changed])
+            replace_rows(conn, tables.asset, [{"pk": state.pk, **state.columns()} for state in changed])
         moved = [touch.after for touch in touched if touch.before and touch.before.key != touch.after.key]
         for state in moved:
             row = update(tables.asset).where(tables.asset.c.pk == state.pk)
@@ -152,13 +154,13 @@ class WriteSet:
         if stale:
             conn.execute(_DELETE_VALUE, stale)
         if fresh:
-            _replace(conn, tables.metadata_value, fresh)
+            replace_rows(conn, tables.metadata_value, fresh)
 
     def _write_aliases(self, conn: Connection) -> None:
         for keys in chunks(sorted(self.dropped_aliases)):
             conn.execute(delete(tables.alias).where(tables.alias.c.alias_key.in_(keys)))
         if self.aliases:
-            _insert(conn, tables.alias, sorted(self.aliases, key=lambda row: row["alias_key"]))
+            insert_rows(conn, tables.alias, sorted(self.aliases, key=lambda row: row["alias_key"]))
 
     def _write_edges(self, conn: Connection) -> None:
         rows = {row["edge_key"]: row for row in self.edge_rows()}
@@ -175,7 +177,7 @@ class WriteSet:
         if old:
             conn.execute(_SEE_EDGE.values(last_seen=self.now), old)
         if new:
-            _insert(conn, tables.edge, new, ignore=True)
+            insert_rows(conn, tables.edge, new, ignore=True)
 
     def edge_rows(self) -> list[dict[str, Any]]:
         """Return the distinct edges by key, without their times."""
@@ -215,7 +217,7 @@ class WriteSet:
         ]
         for table, rows in ((tables.lineage, lineage), (tables.usage, usages), (tables.event, events)):
             if rows:
-                _insert(conn, table, rows)
+                insert_rows(conn, table, rows)
 
     def usages(self, line: LineageRow) -> Iterator[tuple[str, int]]:
         """Yield role and asset of each usage of a lineage row."""
@@ -264,36 +266,44 @@ def chunks(items: Sequence[_Item], size: int = _IN_LIST) -> Iterator[Sequence[_I
         yield items[start : start + size]
 
 
-def _insert(conn: Connection, table: Table, rows: Sequence[dict[str, Any]], *, ignore: bool = False) -> None:
-    statement: Any = insert(table)
-    if ignore and _is_mysql(conn):
-        statement = statement.prefix_with("IGNORE")
-    elif ignore:
-        statement = _own_insert(conn, table).on_conflict_do_nothing()
-    _in_portions(conn, statement, rows)
+def insert_rows(
+    conn: Connection, table: Table, rows: Sequence[dict[str, Any]], *, ignore: bool = False
+) -> None:
+    """Insert rows, many in one statement; with ``ignore`` those that are there already stay as they are."""
+    _in_portions(conn, _insertion(conn.dialect.name, table, ignore), rows)
 
 
-def _replace(conn: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Write whole rows by primary key, many in one statement, whether they are there or not."""
-    statement: Any = _own_insert(conn, table)
+def replace_rows(conn: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows by primary key, many in one statement, whether they are there or not.
+
+    Columns that the rows leave out stay as they are.
+    """
+    _in_portions(conn, _replacement(conn.dialect.name, table, tuple(rows[0])), rows)
+
+
+@lru_cache(maxsize=256)
+def _insertion(dialect: str, table: Table, ignore: bool) -> Any:
+    if ignore and dialect in _MYSQL:
+        return insert(table).prefix_with("IGNORE")
+    return _own_insert(dialect, table).on_conflict_do_nothing() if ignore else insert(table)
+
+
+@lru_cache(maxsize=256)
+def _replacement(dialect: str, table: Table, columns: tuple[str, ...]) -> Any:
+    """A statement is made once: making it takes longer than carrying it out."""
+    statement: Any = _own_insert(dialect, table)
     keys = [column.name for column in table.primary_key]
-    given = [name for name in rows[0] if name not in keys]
-    if _is_mysql(conn):
-        statement = statement.on_duplicate_key_update({name: statement.inserted[name] for name in given})
-    else:
-        new_values = {name: statement.excluded[name] for name in given}
-        statement = statement.on_conflict_do_update(index_elements=keys, set_=new_values)
-    _in_portions(conn, statement, rows)
+    given = [name for name in columns if name not in keys]
+    if dialect in _MYSQL:
+        return statement.on_duplicate_key_update({name: statement.inserted[name] for name in given})
+    new_values = {name: statement.excluded[name] for name in given}
+    return statement.on_conflict_do_update(index_elements=keys, set_=new_values)
 
 
-def _own_insert(conn: Connection, table: Table) -> Any:
-    if _is_mysql(conn):
+def _own_insert(dialect: str, table: Table) -> Any:
+    if dialect in _MYSQL:
         return mysql.insert(table)
-    return sqlite.insert(table) if conn.dialect.name == "sqlite" else postgresql.insert(table)
-
-
-def _is_mysql(conn: Connection) -> bool:
-    return conn.dialect.name in {"mysql", "mariadb"}
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
 def _in_portions(conn: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from airflow_assets.client import fencing
+from airflow_assets.client.asset_runs_aio import AsyncAssetRunCalls
 from airflow_assets.schemas.dashboard import StalenessQuery
 from airflow_assets.schemas.leases import ForcedUnlockQuery, LeaseQuery
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
@@ -69,7 +70,7 @@ _Query = TypeVar("_Query", bound="Schema")
 _Item = TypeVar("_Item")
 
 
-class AsyncCatalogClient:
+class AsyncCatalogClient(AsyncAssetRunCalls):
     """The catalogue, whichever way it is reached; :func:`airflow_assets.client.get_async_client` makes one.
 
     Every method raises the errors of :mod:`airflow_assets.exceptions`: ``InvalidRequest`` and its kin for a

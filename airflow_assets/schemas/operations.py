@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from airflow_assets.schemas import asset_runs, nodes, slots
 from airflow_assets.schemas.assets import Asset, AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.base import Page, Schema
 from airflow_assets.schemas.dashboard import DashboardData, DashboardQuery, StalenessQuery, StalenessSeries
@@ -124,6 +125,98 @@ class Operation:
     waits: bool = False
 
 
+_OF_ASSET_RUNS = (
+    Operation(
+        "declare_nodes",
+        "POST",
+        "/nodes/declare",
+        Action.UPDATE,
+        nodes.Declared,
+        body=nodes.NodeDeclarations,
+    ),
+    Operation("list_nodes", "POST", "/nodes/search", Action.LIST, nodes.Nodes, body=nodes.NodeQuery),
+    Operation("node_statuses", "GET", "/nodes/status", Action.LIST, nodes.NodeStatuses),
+    Operation(
+        "node_partitions",
+        "GET",
+        "/nodes/partitions",
+        Action.LIST,
+        nodes.NodePartitions,
+        query=nodes.NodePartitionQuery,
+    ),
+    Operation(
+        "record_asset_run",
+        "POST",
+        "/asset-runs/record",
+        Action.UPDATE,
+        asset_runs.AssetRunRecorded,
+        body=asset_runs.AssetRunRecord,
+    ),
+    Operation(
+        "list_asset_runs",
+        "GET",
+        "/asset-runs",
+        Action.LIST,
+        asset_runs.AssetRuns,
+        query=asset_runs.AssetRunQuery,
+    ),
+    Operation(
+        "cancel_asset_run",
+        "POST",
+        "/asset-runs/cancel",
+        Action.UPDATE,
+        asset_runs.CancelResult,
+        body=asset_runs.CancelRequest,
+    ),
+    Operation(
+        "list_step_events",
+        "GET",
+        "/asset-runs/events",
+        Action.LIST,
+        asset_runs.StepEvents,
+        query=asset_runs.StepEventQuery,
+    ),
+    Operation(
+        "change_dynamic_partitions",
+        "POST",
+        "/dynamic-partitions",
+        Action.UPDATE,
+        nodes.DynamicPartitions,
+        body=nodes.DynamicPartitionChange,
+    ),
+    Operation(
+        "dynamic_partitions",
+        "GET",
+        "/dynamic-partitions",
+        Action.LIST,
+        nodes.DynamicPartitions,
+        query=nodes.DynamicPartitionQuery,
+    ),
+    Operation(
+        "save_asset_backfill",
+        "POST",
+        "/asset-backfills",
+        Action.UPDATE,
+        asset_runs.AssetBackfill,
+        body=asset_runs.AssetBackfill,
+    ),
+    Operation(
+        "list_asset_backfills",
+        "GET",
+        "/asset-backfills",
+        Action.LIST,
+        asset_runs.AssetBackfills,
+        query=asset_runs.AssetBackfillQuery,
+    ),
+    Operation("claim_slots", "POST", "/slots/claim", Action.UPDATE, slots.SlotGrant, body=slots.SlotClaim),
+    Operation(
+        "release_slots", "POST", "/slots/release", Action.UPDATE, slots.SlotsReleased, body=slots.SlotRelease
+    ),
+    Operation("set_pool", "POST", "/pools", Action.UPDATE, slots.Pool, body=slots.PoolLimit),
+    Operation("list_pools", "GET", "/pools", Action.LIST, slots.Pools, query=slots.PoolQuery),
+)
+"""What :mod:`airflow_assets.authoring.storage` asks."""
+
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation
     for operation in (
@@ -207,5 +300,6 @@ OPERATIONS: dict[str, Operation] = {
         Operation("export_rows", "GET", "/export", Action.LIST, Page[ExportRow], query=ExportQuery),
         Operation("purge", "POST", "/purge", Action.DELETE, PurgeResult, body=Purge),
         Operation("import_rows", "POST", "/import", Action.CREATE, ImportResult, body=ImportRequest),
+        *_OF_ASSET_RUNS,
     )
 }

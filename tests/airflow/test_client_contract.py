@@ -30,6 +30,16 @@ from airflow_assets.exceptions import (
     InvalidCursor,
     InvalidRequest,
 )
+from airflow_assets.schemas.asset_runs import (
+    AssetBackfill,
+    AssetBackfillQuery,
+    AssetRunInput,
+    AssetRunQuery,
+    AssetRunRecord,
+    CancelRequest,
+    StepEventInput,
+    StepEventQuery,
+)
 from airflow_assets.schemas.assets import AssetInput, AssetUpdate, Rename
 from airflow_assets.schemas.dashboard import DashboardQuery, StalenessQuery
 from airflow_assets.schemas.events import EventFilter
@@ -44,6 +54,14 @@ from airflow_assets.schemas.leases import (
     ReleaseLeases,
 )
 from airflow_assets.schemas.native import NativeNames
+from airflow_assets.schemas.nodes import (
+    DynamicPartitionChange,
+    DynamicPartitionQuery,
+    NodeDeclaration,
+    NodeDeclarations,
+    NodePartitionQuery,
+    NodeQuery,
+)
 from airflow_assets.schemas.operations import OPERATIONS
 from airflow_assets.schemas.purge import Purge
 from airflow_assets.schemas.queries import (
@@ -64,6 +82,7 @@ from airflow_assets.schemas.shipping import (
     LineageRead,
     ShippedDelete,
 )
+from airflow_assets.schemas.slots import PoolClaim, PoolLimit, PoolQuery, SlotClaim, SlotRelease
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
 from airflow_assets.schemas.trigger_listing import TriggerQuery
 from airflow_assets.schemas.waiting import EventWait
@@ -338,6 +357,42 @@ class TestContract:
         assert ns in json.dumps([row.to_json() for row in rows])
         result = client.import_rows(ImportRequest(rows=rows[:500]))
         assert (result.imported, result.skipped) == (0, len(rows[:500]))
+
+    def test_what_assets_written_in_python_record(self, client: Any, ns: str) -> None:
+        declared = NodeDeclaration(name=ns, kinds=["table"], upstreams=["nowhere"])
+        assert client.declare_nodes(NodeDeclarations(items=[declared])).changed == 1
+        shared: dict[str, Any] = {"step": ns, "node": ns, "partition_key": '{"single":["eu"]}'}
+        event = StepEventInput(
+            ordinal=0, event_type="Materialization", data_version="1", metadata=[("n", {"Int": {"value": 3}})],
+            **shared,
+        )  # fmt: skip
+        record = AssetRunRecord(run_id=ns, run=AssetRunInput(nodes=[ns]), events=[event])
+        assert [client.record_asset_run(record).stored for _ in range(2)] == [1, 0]
+        assert client.get_asset(ns).metadata["n"] == 3
+        assert client.list_nodes(NodeQuery(names=[ns])).items[0].data_version == "1"
+        (status,) = [one for one in client.node_statuses().items if one.name == ns]
+        assert (status.status, status.causes[0].dependency) == ("Stale", "nowhere")
+        assert client.node_partitions(NodePartitionQuery(node=ns)).materialized == 1
+        assert client.list_step_events(StepEventQuery(run_id=ns)).items[0].metadata == event.metadata
+        assert client.cancel_asset_run(CancelRequest(run_id=ns)).found
+        (run,) = client.list_asset_runs(AssetRunQuery(run_id=ns)).items
+        assert (run.cancel_requested, run.nodes) == (True, [ns])
+        backfill = AssetBackfill(backfill_id=ns, status="Requested", definition={}, keys={"eu": "requested"})
+        assert client.save_asset_backfill(backfill) == backfill
+        assert client.list_asset_backfills(AssetBackfillQuery(backfill_id=ns)).items == [backfill]
+
+    def test_keys_and_slots_of_assets_written_in_python(self, client: Any, ns: str) -> None:
+        added = client.change_dynamic_partitions(DynamicPartitionChange(name=ns, add=["b", "a"]))
+        assert added.keys == ["b", "a"] == client.dynamic_partitions(DynamicPartitionQuery(name=ns)).keys
+        with pytest.raises(InvalidRequest):
+            client.change_dynamic_partitions(
+                DynamicPartitionChange.model_construct(name=ns, add=["a|b"], remove=[])
+            )
+        assert client.set_pool(PoolLimit(pool=ns, slot_limit=1)).configured
+        claims = [SlotClaim(run_id=ns, step=step, pools=[PoolClaim(pool=ns)]) for step in "ab"]
+        assert [client.claim_slots(claim).granted for claim in claims] == [True, False]
+        assert [one.step for one in client.list_pools(PoolQuery(pool=ns)).items[0].holders] == ["a"]
+        assert client.release_slots(SlotRelease(run_id=ns)).released == 1
 
 
 def test_the_contract_asks_for_every_operation() -> None:

@@ -110,6 +110,7 @@ class Recorded:
     :param step: the step's name, or an instance's of a fan-out.
     :param attempt: which try of the step; Airflow's ``try_number``.
     :param ordinal: the place among the events of the try.
+    :param keeps_inputs: a materialization by an action: what was recorded of the inputs and the code stays.
     :param at: ``time.monotonic()`` when it happened; the storage makes a time of the database's clock of it.
     """
 
@@ -118,11 +119,14 @@ class Recorded:
     event: StepEvent
     attempt: int = 1
     map_index: int = -1
+    keeps_inputs: bool = False
     at: float = field(default_factory=time.monotonic)
 
 
 class StepRecorder:
     """The ``emit`` of one step: keeps its events, numbered, until :meth:`drain`.
+
+    :param action: the step is one of an action other than materialize and observe.
 
     >>> recorder = StepRecorder("run-1", "orders")
     >>> recorder(StepEvent(EventType.StepStart, "orders"))
@@ -130,14 +134,17 @@ class StepRecorder:
     [0]
     """
 
-    def __init__(self, run_id: str, step: str, *, attempt: int = 1, map_index: int = -1) -> None:
+    def __init__(
+        self, run_id: str, step: str, *, attempt: int = 1, map_index: int = -1, action: bool = False
+    ) -> None:
         self.run_id, self.step, self.attempt, self.map_index = run_id, step, attempt, map_index
+        self._action = action
         self._next = 0
         self._kept: list[Recorded] = []
 
     def __call__(self, event: StepEvent) -> None:
         """Keep an event."""
-        self._kept.append(Recorded(self.step, self._next, event, self.attempt, self.map_index))
+        self._kept.append(Recorded(self.step, self._next, event, self.attempt, self.map_index, self._action))
         self._next += 1
 
     def drain(self) -> list[Recorded]:
@@ -203,8 +210,8 @@ class StoredLog:
 class AssetRecord:
     """What is known of one node now.
 
-    ``last_*`` is null as long as nothing was materialized or observed, and after a whole deletion, whose event
-    ``last_event_id`` then is.
+    ``last_*`` is null as long as nothing was materialized or observed, and after a whole deletion; then its
+    event is ``last_event_id``.
     """
 
     asset_key: str

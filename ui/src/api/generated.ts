@@ -8,6 +8,8 @@ export type AcquireLeases = {
   waitId?: string | null;
 };
 
+export type Aggregate = "COUNT" | "COUNT_DISTINCT";
+
 export type Asset = {
   id: string;
   type: string;
@@ -26,6 +28,24 @@ export type Asset = {
   lock?: Lease | null;
 };
 
+export type AssetBackfill = {
+  backfillId: string;
+  status: string;
+  definition: Record<string, unknown>;
+  keys: Record<string, string>;
+  runIds?: string[];
+  cancelRequested?: boolean;
+};
+
+export type AssetBackfillQuery = {
+  backfillId?: string | null;
+  limit?: number;
+};
+
+export type AssetBackfills = {
+  items: AssetBackfill[];
+};
+
 export type AssetInput = {
   id: string;
   type?: string | null;
@@ -35,6 +55,22 @@ export type AssetInput = {
   metadata?: Record<string, unknown> | null;
   uri?: string | null;
   group?: string | null;
+};
+
+export type AssetNode = {
+  name: string;
+  tags: string[];
+  kinds: string[];
+  group: string | null;
+  codeVersion: string | null;
+  pools: [string, number][];
+  inner: boolean;
+  lastEvent: string | null;
+  lastRunId: string | null;
+  lastTime: string | null;
+  dataVersion: string | null;
+  materializedCodeVersion: string | null;
+  inputVersions: Record<string, string>;
 };
 
 export type AssetQuery = {
@@ -58,6 +94,69 @@ export type AssetRef = {
   id: string;
   type?: string | null;
   namespace?: string | null;
+};
+
+export type AssetRun = {
+  runId: string;
+  status: AssetRunStatus;
+  nodes: string[];
+  action: string | null;
+  jobName: string | null;
+  partitionKey: string | null;
+  tags: [string, string][];
+  priority: number;
+  launchedBy: Record<string, unknown>;
+  config: Record<string, unknown> | null;
+  started: string;
+  ended: string | null;
+  completed: number;
+  total: number;
+  message: string | null;
+  cancelRequested: boolean;
+};
+
+export type AssetRunInput = {
+  status?: AssetRunStatus;
+  nodes?: string[];
+  action?: string | null;
+  jobName?: string | null;
+  partitionKey?: string | null;
+  tags?: [string, string][];
+  priority?: number;
+  launchedBy?: Record<string, unknown>;
+  config?: Record<string, unknown> | null;
+};
+
+export type AssetRunOutcome = {
+  status: AssetRunStatus;
+  completed?: number;
+  total?: number;
+  message?: string | null;
+};
+
+export type AssetRunQuery = {
+  runId?: string | null;
+  status?: AssetRunStatus | null;
+  limit?: number;
+};
+
+export type AssetRunRecord = {
+  runId: string;
+  run?: AssetRunInput | null;
+  events?: StepEventInput[];
+  outcome?: AssetRunOutcome | null;
+};
+
+export type AssetRunRecorded = {
+  stored: number;
+  duplicates: number;
+  warnings?: string[];
+};
+
+export type AssetRunStatus = "Queued" | "NotStarted" | "Started" | "Success" | "Failure" | "Canceled";
+
+export type AssetRuns = {
+  items: AssetRun[];
 };
 
 export type AssetUpdate = {
@@ -122,6 +221,21 @@ export type Bundle = {
   outputs?: AssetInput[];
 };
 
+export type CancelRequest = {
+  runId?: string | null;
+  backfillId?: string | null;
+};
+
+export type CancelResult = {
+  found: boolean;
+};
+
+export type Cause = {
+  category: string;
+  reason: string;
+  dependency?: string | null;
+};
+
 export type Change = {
   seq: number;
   eventId: string;
@@ -168,6 +282,39 @@ export type DagRunTimes = {
   clearNumber: number;
 };
 
+export type DashboardColumn = {
+  field: DashboardField;
+  key?: string | null;
+  agg?: Aggregate | null;
+};
+
+export type DashboardCondition = {
+  field: DashboardField;
+  key?: string | null;
+  type?: Operator;
+  value?: unknown;
+  values?: unknown[] | null;
+};
+
+export type DashboardData = {
+  columns: string[];
+  rows: Record<string, unknown>[];
+  truncated: boolean;
+};
+
+export type DashboardField = "ID" | "NAMESPACE" | "TYPE" | "DISPLAY_NAME" | "METADATA" | "CREATED" | "UPDATED";
+
+export type DashboardQuery = {
+  columns: Record<string, DashboardColumn>;
+  where?: DashboardCondition[];
+  orderBy?: string | null;
+  limit?: number;
+};
+
+export type Declared = {
+  changed: number;
+};
+
 export type DeletedLineage = {
   deleted: number;
   nextAfter: number | null;
@@ -185,6 +332,21 @@ export type DependencyQuery = {
 
 export type Direction = "upstream" | "downstream" | "both";
 
+export type DynamicPartitionChange = {
+  name: string;
+  add?: string[];
+  remove?: string[];
+};
+
+export type DynamicPartitionQuery = {
+  name: string;
+};
+
+export type DynamicPartitions = {
+  name: string;
+  keys: string[];
+};
+
 export type Edge = {
   source: string;
   target: string;
@@ -193,6 +355,11 @@ export type Edge = {
   declared: boolean;
   firstSeen: string;
   lastSeen: string;
+};
+
+export type EdgeState = {
+  matched?: boolean | null;
+  stale?: number | null;
 };
 
 export type Event = {
@@ -527,7 +694,70 @@ export type Node = {
   taskId?: string | null;
 };
 
+export type NodeClaim = {
+  node: string;
+  exclusive?: boolean;
+  partitions?: string[] | null;
+};
+
+export type NodeDeclaration = {
+  name: string;
+  tags?: string[];
+  kinds?: string[];
+  group?: string | null;
+  codeVersion?: string | null;
+  upstreams?: string[];
+  pools?: [string, number][];
+  inner?: boolean;
+  external?: boolean;
+};
+
+export type NodeDeclarations = {
+  items: NodeDeclaration[];
+};
+
 export type NodeKind = "ASSET" | "TASK" | "DAG";
+
+export type NodePartition = {
+  partitionKey: string;
+  materialized: boolean;
+  failed: boolean;
+  dataVersion: string | null;
+  lastRunId: string | null;
+};
+
+export type NodePartitionQuery = {
+  node: string;
+  countOnly?: boolean;
+};
+
+export type NodePartitions = {
+  items: NodePartition[];
+  materialized: number;
+};
+
+export type NodeQuery = {
+  names?: string[] | null;
+  tag?: string | null;
+  kind?: string | null;
+  group?: string | null;
+};
+
+export type NodeStatus = {
+  name: string;
+  status: string;
+  causes: Cause[];
+};
+
+export type NodeStatuses = {
+  items: NodeStatus[];
+};
+
+export type Nodes = {
+  items: AssetNode[];
+};
+
+export type OnPause = "keep" | "skip";
 
 export type Operator = "EQUAL_TO" | "NOT_EQUAL_TO" | "IN" | "NOT_IN" | "EXISTS" | "NOT_EXISTS" | "GREATER_THAN" | "GREATER_THAN_OR_EQUAL_TO" | "LESS_THAN" | "LESS_THAN_OR_EQUAL_TO" | "STARTS_WITH" | "ENDS_WITH" | "CONTAINS" | "REGEX";
 
@@ -573,10 +803,49 @@ export type PageUsage = {
   nextCursor?: string | null;
 };
 
+export type PollInfo = {
+  interval: string;
+  mode?: Mode | null;
+  check?: FreshnessCheck | null;
+  edge?: boolean | null;
+  checks: number;
+  lastCheck: string;
+  nextCheck: string;
+  lastError: string | null;
+  edgeState: EdgeState | null;
+};
+
 export type PollKind = "freshness" | "script";
 
 export type PollRef = {
   poll: FreshnessPoll | ScriptPoll;
+};
+
+export type Pool = {
+  pool: string;
+  slotLimit: number;
+  leaseSeconds: number;
+  configured: boolean;
+  holders: SlotHolder[];
+};
+
+export type PoolClaim = {
+  pool: string;
+  slots?: number;
+};
+
+export type PoolLimit = {
+  pool: string;
+  slotLimit: number;
+  leaseSeconds?: number;
+};
+
+export type PoolQuery = {
+  pool?: string | null;
+};
+
+export type Pools = {
+  items: Pool[];
 };
 
 export type Problem = {
@@ -683,6 +952,38 @@ export type ShippedEvent = {
   run?: DagRunTimes | null;
 };
 
+export type SlotClaim = {
+  runId: string;
+  step: string;
+  pools?: PoolClaim[];
+  nodes?: NodeClaim[];
+  leaseSeconds?: number;
+  onlyRenew?: boolean;
+};
+
+export type SlotGrant = {
+  granted: boolean;
+  reason?: string | null;
+  impossible?: boolean;
+};
+
+export type SlotHolder = {
+  runId: string;
+  step: string;
+  slots: number;
+  claimed: string;
+  expires: string;
+};
+
+export type SlotRelease = {
+  runId: string;
+  step?: string | null;
+};
+
+export type SlotsReleased = {
+  released: number;
+};
+
 export type Sort = "id" | "-id" | "updated" | "-updated" | "created" | "-created";
 
 export type Source = {
@@ -698,11 +999,83 @@ export type Source = {
 
 export type SourceKind = "task" | "trigger" | "parse" | "api" | "ui" | "cli" | "import" | "airflow";
 
+export type StalenessPoint = {
+  time: string;
+  stale: number;
+  fresh: number;
+  unknown: number;
+};
+
+export type StalenessQuery = {
+  expectation?: Expectation | null;
+  perAsset?: boolean;
+  assetId?: string | null;
+  namespace?: string | null;
+  assetType?: string | null;
+  metadataQuery?: MetadataCondition[];
+  fromTime?: string | null;
+  toTime?: string | null;
+  points?: number;
+};
+
+export type StalenessSeries = {
+  points: StalenessPoint[];
+  assets: number;
+  leftOut: number;
+};
+
 export type StateCorrection = {
   task: TaskRun;
   state: TaskState;
   endDate?: string | null;
   error?: TaskError | null;
+};
+
+export type StepEvent = {
+  id: string;
+  runId: string;
+  step: string;
+  attempt: number;
+  eventType: StepEventType;
+  node: string;
+  partitionKey: string | null;
+  created: string;
+  metadata: [string, Record<string, unknown>][];
+  dataVersion: string | null;
+  codeVersion: string | null;
+  inputVersions: Record<string, string>;
+  tags: string[];
+};
+
+export type StepEventInput = {
+  step: string;
+  attempt?: number;
+  mapIndex?: number;
+  ordinal: number;
+  eventType: StepEventType;
+  node: string;
+  partitionKey?: string | null;
+  metadata?: [string, Record<string, unknown>][];
+  dataVersion?: string | null;
+  codeVersion?: string | null;
+  inputVersions?: Record<string, string>;
+  tags?: string[];
+  keepsInputs?: boolean;
+  ago?: number;
+};
+
+export type StepEventQuery = {
+  runId?: string | null;
+  node?: string | null;
+  eventTypes?: StepEventType[] | null;
+  partitionKey?: string | null;
+  limit?: number;
+};
+
+export type StepEventType = "StepStart" | "Observation" | "Materialization" | "ActionCompleted" | "Deletion" | "StepSuccess" | "StepFailure" | "StepRetry" | "StepSlotClaimed" | "StepSlotWaiting" | "StepSlotReleased";
+
+export type StepEvents = {
+  items: StepEvent[];
 };
 
 export type TaskError = {
@@ -732,6 +1105,41 @@ export type TaskRunRecord = {
 };
 
 export type TaskState = "success" | "failed" | "skipped" | "up_for_retry" | "removed";
+
+export type TriggerInfo = {
+  dagId: string;
+  kind: TriggerKind;
+  triggerId: string;
+  position: number;
+  title: string;
+  since: string;
+  dagPaused: boolean;
+  held: boolean;
+  filter?: EventFilter | null;
+  poll?: PollInfo | null;
+  when: string | null;
+  stopAfter: string[];
+  allowConcurrent: boolean;
+  onPause: OnPause;
+  maxPending: number | null;
+  unread: number | null;
+  lastFiring: string | null;
+  lastRunId: string | null;
+};
+
+export type TriggerKind = "event" | "freshness" | "script";
+
+export type TriggerQuery = {
+  dagId?: string | null;
+  kind?: TriggerKind | null;
+  limit?: number;
+  cursor?: string | null;
+};
+
+export type Triggers = {
+  items: TriggerInfo[];
+  nextCursor?: string | null;
+};
 
 export type UpsertResult = {
   asset: Asset;
@@ -768,6 +1176,12 @@ export type ProblemDocument = {
 
 /** What each operation takes and gives; `undefined` where it takes nothing. */
 export interface Operations {
+  list_asset_backfills: { path: undefined; query: { backfillId?: string; limit?: number }; body: undefined; response: AssetBackfills };
+  save_asset_backfill: { path: undefined; query: undefined; body: AssetBackfill; response: AssetBackfill };
+  list_asset_runs: { path: undefined; query: { runId?: string; status?: AssetRunStatus; limit?: number }; body: undefined; response: AssetRuns };
+  cancel_asset_run: { path: undefined; query: undefined; body: CancelRequest; response: CancelResult };
+  list_step_events: { path: undefined; query: { runId?: string; node?: string; eventTypes?: StepEventType[]; partitionKey?: string; limit?: number }; body: undefined; response: StepEvents };
+  record_asset_run: { path: undefined; query: undefined; body: AssetRunRecord; response: AssetRunRecorded };
   search_assets: { path: undefined; query: { ids?: string[]; types?: string[]; namespace?: string; q?: string; metadataQuery?: MetadataCondition[]; createdFrom?: string; createdTo?: string; updatedFrom?: string; updatedTo?: string; includeDeleted?: boolean; locked?: boolean; sort?: Sort; limit?: number; cursor?: string }; body: undefined; response: PageAsset };
   create_asset: { path: undefined; query: undefined; body: AssetInput; response: Asset };
   get_asset: { path: string; query: { includeDeleted?: boolean }; body: undefined; response: Asset };
@@ -776,7 +1190,11 @@ export interface Operations {
   batch: { path: undefined; query: undefined; body: Batch; response: BatchResult };
   move_bookmark: { path: undefined; query: undefined; body: BookmarkMove; response: Bookmark };
   open_bookmarks: { path: undefined; query: undefined; body: BookmarksOpen; response: Bookmarks };
+  dashboard: { path: undefined; query: { columns: Record<string, DashboardColumn>; where?: DashboardCondition[]; orderBy?: string; limit?: number }; body: undefined; response: DashboardData };
+  query_dashboard: { path: undefined; query: undefined; body: DashboardQuery; response: DashboardData };
   dependencies: { path: undefined; query: { assetId: string; direction?: Direction; depth?: number; tasks?: boolean; dags?: boolean; maxNodes?: number; asOf?: string }; body: undefined; response: Graph };
+  dynamic_partitions: { path: undefined; query: { name: string }; body: undefined; response: DynamicPartitions };
+  change_dynamic_partitions: { path: undefined; query: undefined; body: DynamicPartitionChange; response: DynamicPartitions };
   list_events: { path: undefined; query: { assetId?: string; namespace?: string; assetType?: string; events?: EventKind[]; metadataQuery?: MetadataCondition[]; onlyChanges?: boolean; after?: number; newestFirst?: boolean; fromTime?: string; toTime?: string; limit?: number; cursor?: string }; body: undefined; response: PageEvent };
   wait_events: { path: undefined; query: undefined; body: EventWait; response: EventWaitResult };
   get_event: { path: string; query: undefined; body: undefined; response: Event };
@@ -800,6 +1218,12 @@ export interface Operations {
   wait_leases: { path: undefined; query: undefined; body: LeaseWait; response: LeaseWaitResult };
   metrics: { path: undefined; query: undefined; body: undefined; response: string };
   native_uris: { path: undefined; query: undefined; body: NativeNames; response: NativeUris };
+  declare_nodes: { path: undefined; query: undefined; body: NodeDeclarations; response: Declared };
+  node_partitions: { path: undefined; query: { node: string; countOnly?: boolean }; body: undefined; response: NodePartitions };
+  list_nodes: { path: undefined; query: undefined; body: NodeQuery; response: Nodes };
+  node_statuses: { path: undefined; query: undefined; body: undefined; response: NodeStatuses };
+  list_pools: { path: undefined; query: { pool?: string }; body: undefined; response: Pools };
+  set_pool: { path: undefined; query: undefined; body: PoolLimit; response: Pool };
   purge: { path: undefined; query: undefined; body: Purge; response: PurgeResult };
   record_task_run: { path: undefined; query: undefined; body: TaskRunRecord; response: RecordResult };
   correct_state: { path: undefined; query: undefined; body: StateCorrection; response: RecordResult };
@@ -810,12 +1234,22 @@ export interface Operations {
   actions: ("LIST" | "VIEW" | "CREATE" | "UPDATE" | "DELETE" | "LOCK" | "UNLOCK" | "RECORD" | "REPORT")[];
 } };
   query_assets: { path: undefined; query: undefined; body: AssetQuery; response: PageAsset };
+  claim_slots: { path: undefined; query: undefined; body: SlotClaim; response: SlotGrant };
+  release_slots: { path: undefined; query: undefined; body: SlotRelease; response: SlotsReleased };
+  staleness: { path: undefined; query: undefined; body: StalenessQuery; response: StalenessSeries };
+  list_triggers: { path: undefined; query: { dagId?: string; kind?: TriggerKind; limit?: number; cursor?: string }; body: undefined; response: Triggers };
   upsert_asset: { path: undefined; query: undefined; body: AssetInput; response: UpsertResult };
   list_usages: { path: undefined; query: { assetId?: string; dagId?: string; runId?: string; taskId?: string; limit?: number; cursor?: string; role?: Role }; body: undefined; response: PageUsage };
 }
 
 /** Method and path, below Airflow's own base address, of each operation. */
 export const OPERATIONS: Record<keyof Operations, readonly [method: string, path: string]> = {
+  list_asset_backfills: ["GET", "airflow_assets/api/v1/asset-backfills"],
+  save_asset_backfill: ["POST", "airflow_assets/api/v1/asset-backfills"],
+  list_asset_runs: ["GET", "airflow_assets/api/v1/asset-runs"],
+  cancel_asset_run: ["POST", "airflow_assets/api/v1/asset-runs/cancel"],
+  list_step_events: ["GET", "airflow_assets/api/v1/asset-runs/events"],
+  record_asset_run: ["POST", "airflow_assets/api/v1/asset-runs/record"],
   search_assets: ["GET", "airflow_assets/api/v1/assets"],
   create_asset: ["POST", "airflow_assets/api/v1/assets"],
   get_asset: ["GET", "airflow_assets/api/v1/assets/{asset_id}"],
@@ -824,7 +1258,11 @@ export const OPERATIONS: Record<keyof Operations, readonly [method: string, path
   batch: ["POST", "airflow_assets/api/v1/batch"],
   move_bookmark: ["POST", "airflow_assets/api/v1/bookmarks/move"],
   open_bookmarks: ["POST", "airflow_assets/api/v1/bookmarks/open"],
+  dashboard: ["GET", "airflow_assets/api/v1/dashboard"],
+  query_dashboard: ["POST", "airflow_assets/api/v1/dashboard"],
   dependencies: ["GET", "airflow_assets/api/v1/dependencies"],
+  dynamic_partitions: ["GET", "airflow_assets/api/v1/dynamic-partitions"],
+  change_dynamic_partitions: ["POST", "airflow_assets/api/v1/dynamic-partitions"],
   list_events: ["GET", "airflow_assets/api/v1/events"],
   wait_events: ["POST", "airflow_assets/api/v1/events/wait"],
   get_event: ["GET", "airflow_assets/api/v1/events/{event_id}"],
@@ -848,6 +1286,12 @@ export const OPERATIONS: Record<keyof Operations, readonly [method: string, path
   wait_leases: ["POST", "airflow_assets/api/v1/locks/wait"],
   metrics: ["GET", "airflow_assets/api/v1/metrics"],
   native_uris: ["POST", "airflow_assets/api/v1/native-uris"],
+  declare_nodes: ["POST", "airflow_assets/api/v1/nodes/declare"],
+  node_partitions: ["GET", "airflow_assets/api/v1/nodes/partitions"],
+  list_nodes: ["POST", "airflow_assets/api/v1/nodes/search"],
+  node_statuses: ["GET", "airflow_assets/api/v1/nodes/status"],
+  list_pools: ["GET", "airflow_assets/api/v1/pools"],
+  set_pool: ["POST", "airflow_assets/api/v1/pools"],
   purge: ["POST", "airflow_assets/api/v1/purge"],
   record_task_run: ["POST", "airflow_assets/api/v1/record"],
   correct_state: ["POST", "airflow_assets/api/v1/record/state"],
@@ -855,6 +1299,10 @@ export const OPERATIONS: Record<keyof Operations, readonly [method: string, path
   replay_event: ["POST", "airflow_assets/api/v1/replay"],
   rights: ["GET", "airflow_assets/api/v1/rights"],
   query_assets: ["POST", "airflow_assets/api/v1/search"],
+  claim_slots: ["POST", "airflow_assets/api/v1/slots/claim"],
+  release_slots: ["POST", "airflow_assets/api/v1/slots/release"],
+  staleness: ["POST", "airflow_assets/api/v1/staleness"],
+  list_triggers: ["GET", "airflow_assets/api/v1/triggers"],
   upsert_asset: ["POST", "airflow_assets/api/v1/upsert"],
   list_usages: ["GET", "airflow_assets/api/v1/usages"],
 };

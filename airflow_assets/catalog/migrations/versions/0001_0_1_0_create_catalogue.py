@@ -60,7 +60,14 @@ def _asset_pk(**options: Any) -> sa.Column[Any]:
 
 
 def _tables() -> dict[str, list[Any]]:
-    return {**_asset_tables(), **_log_tables(), **_work_tables(), **_lock_tables(), **_poll_tables()}
+    return {
+        **_asset_tables(),
+        **_log_tables(),
+        **_work_tables(),
+        **_lock_tables(),
+        **_poll_tables(),
+        **_authoring_tables(),
+    }
 
 
 def _asset_tables() -> dict[str, list[Any]]:
@@ -261,6 +268,104 @@ def _lock_tables() -> dict[str, list[Any]]:
     }
 
 
+def _authoring_tables() -> dict[str, list[Any]]:
+    return {
+        "asset_run": [
+            sa.Column("run_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("run_id", exact_text(250), nullable=False),
+            sa.Column("status", sa.String(20), nullable=False),
+            sa.Column("nodes", LongText, nullable=False),
+            sa.Column("action", exact_text(250)),
+            sa.Column("job_name", exact_text(250)),
+            sa.Column("partition_key", LongText),
+            sa.Column("tags", LongText, nullable=False),
+            sa.Column("priority", sa.Integer, nullable=False),
+            sa.Column("launched_by", LongText, nullable=False),
+            sa.Column("config", LongText),
+            sa.Column("started", UtcDateTime, nullable=False),
+            sa.Column("ended", UtcDateTime),
+            sa.Column("completed", sa.Integer, nullable=False),
+            sa.Column("total", sa.Integer, nullable=False),
+            sa.Column("message", LongText),
+            sa.Column("cancel_requested", sa.Boolean(create_constraint=False), nullable=False),
+        ],
+        "step_event": [
+            sa.Column("pk", BigId, primary_key=True, autoincrement=True),
+            sa.Column("event_key", bytes_of(16), nullable=False, unique=True),
+            sa.Column("run_key", bytes_of(32), nullable=False),
+            sa.Column("run_id", exact_text(250), nullable=False),
+            sa.Column("node_key", bytes_of(32), nullable=False),
+            sa.Column("node", exact_text(1500), nullable=False),
+            sa.Column("step", exact_text(1500), nullable=False),
+            sa.Column("attempt", sa.Integer, nullable=False),
+            sa.Column("event_type", sa.String(20), nullable=False),
+            sa.Column("partition_key", LongText),
+            sa.Column("created", UtcDateTime, nullable=False),
+            sa.Column("details", LongText),
+        ],
+        "node": [
+            sa.Column("node_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("name", exact_text(1500), nullable=False),
+            sa.Column("declared", LongText),
+            sa.Column("inner_node", sa.Boolean(create_constraint=False), nullable=False),
+            sa.Column("last_event", bytes_of(16)),
+            sa.Column("last_run_id", exact_text(250)),
+            sa.Column("last_time", UtcDateTime),
+            sa.Column("data_version", LongText),
+            sa.Column("code_version", LongText),
+            sa.Column("input_versions", LongText),
+        ],
+        "node_partition": [
+            sa.Column("node_key", bytes_of(32), primary_key=True),
+            sa.Column("partition_hash", bytes_of(16), primary_key=True),
+            sa.Column("partition_key", LongText, nullable=False),
+            sa.Column("last_event", bytes_of(16)),
+            sa.Column("last_run_id", exact_text(250)),
+            sa.Column("data_version", LongText),
+            sa.Column("failed", sa.Boolean(create_constraint=False), nullable=False),
+        ],
+        "dynamic_partition": [
+            sa.Column("pk", BigId, primary_key=True, autoincrement=True),
+            sa.Column("definition_key", bytes_of(32), nullable=False),
+            sa.Column("key_hash", bytes_of(16), nullable=False),
+            sa.Column("partition_key", LongText, nullable=False),
+        ],
+        "asset_backfill": [
+            sa.Column("backfill_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("backfill_id", exact_text(250), nullable=False),
+            sa.Column("status", sa.String(50), nullable=False),
+            sa.Column("definition", LongText, nullable=False),
+            sa.Column("keys", LongText, nullable=False),
+            sa.Column("run_ids", LongText, nullable=False),
+            sa.Column("created", UtcDateTime, nullable=False),
+            sa.Column("cancel_requested", sa.Boolean(create_constraint=False), nullable=False),
+        ],
+        "slot_pool": [
+            sa.Column("pool_key", bytes_of(32), primary_key=True),
+            sa.Column("tenant", exact_text(150), nullable=False),
+            sa.Column("name", exact_text(1500), nullable=False),
+            sa.Column("slot_limit", sa.Integer, nullable=False),
+            sa.Column("lease_seconds", sa.Integer, nullable=False),
+            sa.Column("kind", sa.String(1), nullable=False),
+        ],
+        "slot_claim": [
+            sa.Column("pool_key", bytes_of(32), primary_key=True),
+            sa.Column("holder_key", bytes_of(32), primary_key=True),
+            sa.Column("run_key", bytes_of(32), nullable=False),
+            sa.Column("run_id", exact_text(250), nullable=False),
+            sa.Column("step", exact_text(1500), nullable=False),
+            sa.Column("slots", sa.Integer, nullable=False),
+            sa.Column("exclusive", sa.Boolean(create_constraint=False), nullable=False),
+            sa.Column("partitions", LongText),
+            sa.Column("claimed", UtcDateTime, nullable=False),
+            sa.Column("expires", UtcDateTime, nullable=False),
+        ],
+    }
+
+
 _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
     "asset": (
         (f"ix_{_P}asset_by_id", ["tenant", "deleted", "id_sort", "pk"], False),
@@ -297,4 +402,14 @@ _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
     "followed": ((f"ix_{_P}followed_created", ["created"], False),),
     "waiter": ((f"ix_{_P}waiter_wait_id", ["wait_id"], False),),
     "forced_unlock": ((f"ix_{_P}forced_unlock_of_asset", ["asset_pk", "pk"], False),),
+    "asset_run": ((f"ix_{_P}asset_run_started", ["tenant", "started"], False),),
+    "step_event": (
+        (f"ix_{_P}step_event_of_run", ["run_key", "pk"], False),
+        (f"ix_{_P}step_event_of_node", ["node_key", "event_type", "pk"], False),
+    ),
+    "node": ((f"ix_{_P}node_tenant", ["tenant"], False),),
+    "dynamic_partition": ((f"uq_{_P}dynamic_partition_key", ["definition_key", "key_hash"], True),),
+    "asset_backfill": ((f"ix_{_P}asset_backfill_created", ["tenant", "created"], False),),
+    "slot_pool": ((f"ix_{_P}slot_pool_tenant", ["tenant"], False),),
+    "slot_claim": ((f"ix_{_P}slot_claim_of_run", ["run_key"], False),),
 }
