@@ -42,11 +42,15 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.handlers.interface import BaseIOHandler
     from airflow_assets.authoring.handlers.memory import InMemoryIOHandler
     from airflow_assets.authoring.hooks import Hook
+    from airflow_assets.authoring.local.executors import Executor
+    from airflow_assets.authoring.local.results import BackfillResult, BackfillStatus, RunResult
     from airflow_assets.authoring.metadata_values import MetadataValue
     from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
     from airflow_assets.authoring.partitions.keys import PartitionKey, PartitionKeyRange
     from airflow_assets.authoring.partitions.mappings import PartitionMapping
     from airflow_assets.authoring.partitions.strategy import BackfillStrategy
+    from airflow_assets.authoring.repository import CodeRepository
+    from airflow_assets.authoring.resources import Resource
     from airflow_assets.authoring.results import DynamicOutput, Materialization, Observation, Output
     from airflow_assets.authoring.retries import (
         Backoff,
@@ -56,6 +60,15 @@ if TYPE_CHECKING:
         RetryOn,
         RetryPolicy,
     )
+    from airflow_assets.authoring.storage.interface import (
+        AssetRecord,
+        LaunchedBy,
+        RunRecord,
+        RunStatus,
+        StaleCause,
+        Storage,
+        StoredEvent,
+    )
     from airflow_assets.authoring.tasks import BashTask, Task
     from airflow_assets.authoring.tracing import InvokedNodeOutput, MappedOutput
     from airflow_assets.macros import assets, trigger, trigger_asset, trigger_assets
@@ -64,13 +77,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ActionConcurrency", "ActionContext", "ActionOrdering", "ActionPartitioning", "ActionResult", "Asset",
-    "AssetAction", "AssetDef", "AssetExecutionContext", "AutomationCondition", "BackfillStrategy",
-    "Backoff", "BaseIOHandler", "BashTask", "Compute", "ComputeEscalation", "DepDef", "DynamicOutput",
+    "AssetAction", "AssetDef", "AssetExecutionContext", "AssetRecord", "AutomationCondition",
+    "BackfillResult", "BackfillStatus", "BackfillStrategy", "Backoff", "BaseIOHandler", "BashTask",
+    "CodeRepository", "Compute", "ComputeEscalation", "DepDef", "DynamicOutput", "Executor",
     "ExternalAsset", "FailureReason", "FileIOHandler", "GraphAsset", "Hook", "HookContext",
-    "InMemoryIOHandler", "InputContext", "InvokedNodeOutput", "JsonIOHandler", "MappedOutput",
+    "InMemoryIOHandler", "InputContext", "InvokedNodeOutput", "JsonIOHandler", "LaunchedBy", "MappedOutput",
     "Materialization", "MetadataValue", "MultiAsset", "Observation", "Outcome", "Output", "OutputContext",
     "ParquetIOHandler", "PartitionContext", "PartitionKey", "PartitionKeyRange", "PartitionMapping",
-    "PartitionsDefinition", "PickleIOHandler", "RetryOn", "RetryPolicy", "SelfDependency", "SingleAsset",
+    "PartitionsDefinition", "PickleIOHandler", "Resource", "RetryOn", "RetryPolicy", "RunRecord",
+    "RunResult", "RunStatus", "SelfDependency", "SingleAsset", "StaleCause", "Storage", "StoredEvent",
     "Task", "TaskExecutionContext", "action", "assets", "configure", "emit", "trigger", "trigger_asset",
     "trigger_assets",
 ]  # fmt: skip
@@ -93,14 +108,21 @@ _HOMES = {
     "airflow_assets.authoring.handlers.interface": ("BaseIOHandler",),
     "airflow_assets.authoring.handlers.memory": ("InMemoryIOHandler",),
     "airflow_assets.authoring.hooks": ("Hook",),
+    "airflow_assets.authoring.local.executors": ("Executor",),
+    "airflow_assets.authoring.local.results": ("BackfillResult", "BackfillStatus", "RunResult"),
     "airflow_assets.authoring.metadata_values": ("MetadataValue",),
     "airflow_assets.authoring.partitions.definitions": ("PartitionsDefinition",),
     "airflow_assets.authoring.partitions.keys": ("PartitionKey", "PartitionKeyRange"),
     "airflow_assets.authoring.partitions.mappings": ("PartitionMapping",),
     "airflow_assets.authoring.partitions.strategy": ("BackfillStrategy",),
+    "airflow_assets.authoring.repository": ("CodeRepository",),
+    "airflow_assets.authoring.resources": ("Resource",),
     "airflow_assets.authoring.results": ("DynamicOutput", "Materialization", "Observation", "Output"),
     "airflow_assets.authoring.retries": (
         "Backoff", "Compute", "ComputeEscalation", "FailureReason", "RetryOn", "RetryPolicy",
+    ),
+    "airflow_assets.authoring.storage.interface": (
+        "AssetRecord", "LaunchedBy", "RunRecord", "RunStatus", "StaleCause", "Storage", "StoredEvent",
     ),
     "airflow_assets.authoring.tasks": ("BashTask", "Task"),
     "airflow_assets.authoring.tracing": ("InvokedNodeOutput", "MappedOutput"),

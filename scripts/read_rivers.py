@@ -81,14 +81,17 @@ def main() -> None:
                 for name in sorted(public(found))
             },
         }
-    inside = sorted(
-        one.name for one in pkgutil.iter_modules(importlib.import_module("rivers.integrations").__path__)
-    )
-    members = {name: "module" for name in inside if not name.startswith("_")}
-    names["integrations"] = {"what": "module", "members": members}
+    # Extras that are not installed are told by the names of their modules.
+    names["integrations"] = {"what": "module", "members": inside("rivers.integrations")}
+    names["io_handlers"]["members"].update(inside("rivers.io_handlers", packages_only=True))
     document = {"package": "rivers", "version": importlib.metadata.version("rivers"), "names": names}
     json.dump(document, sys.stdout, indent=1, sort_keys=True)
     sys.stdout.write("\n")
+
+
+def inside(package: str, *, packages_only: bool = False) -> dict[str, str]:
+    modules = pkgutil.iter_modules(importlib.import_module(package).__path__)
+    return {one.name: "module" for one in modules if one.name[0] != "_" and (one.ispkg or not packages_only)}
 
 
 def public(module: Any) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts.parity.facts import RIVERS, Row, rows
-from scripts.parity.statuses import Status, status_of
+from scripts.parity.statuses import LIMITS, Status, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,12 @@ def text() -> str:
     lines += [f"| {name} | {counted[name]} |" for name in ORDER]
     missing = sorted({row.top for row in found if _status(row).name == "not yet"})
     told = ", ".join(f"`{name}`" for name in missing) or "nothing"
-    parts = [HEAD + "\n".join(lines), f"Missing, in whole or in part: {told}."]
+    limits = "\n".join(f"* `{name}`: {what}" for name, what in LIMITS.items())
+    parts = [
+        HEAD + "\n".join(lines),
+        f"Missing, in whole or in part: {told}.",
+        f"There by their names, and not in all they do:\n\n{limits}",
+    ]
     parts += [_section(top, list(of_top)) for top, of_top in groupby(found, key=lambda row: row.top)]
     return "\n\n".join(parts) + "\n"
 

@@ -18,6 +18,8 @@ class Status:
 
     name: str
     why: str = ""
+    refused: bool = False
+    """The parameter is there, and whoever gives it is told what is instead."""
 
 
 SAME = Status("same")
@@ -31,8 +33,8 @@ def _no(why: str) -> Status:
     return Status("not on Airflow", why)
 
 
-def _not_yet(why: str) -> Status:
-    return Status("not yet", why)
+def _refused(what: str) -> Status:
+    return Status("not on Airflow", f"refused with the way out: {what}", refused=True)
 
 
 _PER_OUTPUT = _no("rivers refuses it too, whatever the page says: an `AssetDef` takes it, per output")
@@ -44,22 +46,37 @@ _ERRORS = _better(
 )
 _SCHEDULE = _no("the schedule of a Dag: cron, assets, the catalogue's triggers")
 _SENSOR = _no("Airflow's sensors and event triggers; `aa.sensors` wait for assets")
+_DAGS = _no("a Dag: `to_dags()` makes one of a group, a selection runs a part of it")
+_ASYNC = _no("the same without `async_`, in a thread: `asyncio.to_thread`")
 _QUEUE = _no("Airflow's scheduler queues: `max_active_runs`, `max_active_tasks`, pools, priorities")
-_REPOSITORY = _not_yet("being built: the repository and the local runner")
-_STORAGE = _not_yet("being built: the storage of a repository")
+
+LIMITS = {
+    "AutomationCondition": (
+        "`to_dags()` starts Dags on `on_cron`, `cron_tick_passed` and `any_deps_updated`. It warns of every "
+        "other condition, which can be written down, combined and shown, and starts nothing. Local runs "
+        "start nothing by themselves."
+    ),
+    "Executor": ("`max_async_concurrent` is accepted and changes nothing: an asynchronous body runs alone."),
+    "exceptions": (
+        "`ResultDefinitionError`, `ScheduleDefinitionError` and `SensorDefinitionError` are never raised."
+    ),
+}
+"""What is there by its name, and does not do all that the reference does."""
 
 STATUSES: dict[str, Status] = {
     **dict.fromkeys(
         (
-            "ActionConcurrency", "ActionContext", "ActionOrdering", "ActionPartitioning", "ActionResult",
-            "Asset", "AssetAction", "AssetDef", "AssetExecutionContext", "AutomationCondition",
-            "BackfillStrategy", "Backoff", "BaseIOHandler", "BashTask", "Compute", "ComputeEscalation",
-            "DepDef", "DynamicOutput", "ExternalAsset", "FailureReason", "GraphAsset", "Hook",
-            "HookContext", "InMemoryIOHandler", "InputContext", "InvokedNodeOutput", "Materialization",
-            "MetadataValue", "MultiAsset", "Observation", "Outcome", "Output", "OutputContext",
-            "PartitionContext", "PartitionKey", "PartitionKeyRange", "PartitionMapping",
-            "PartitionsDefinition", "PickleIOHandler", "RetryOn", "RetryPolicy", "SelfDependency",
-            "SingleAsset", "Task", "TaskExecutionContext", "action",
+            "action", "ActionConcurrency", "ActionContext", "ActionOrdering", "ActionPartitioning",
+            "ActionResult", "Asset", "AssetAction", "AssetDef", "AssetExecutionContext", "AssetRecord",
+            "AutomationCondition", "BackfillResult", "BackfillStatus", "BackfillStrategy", "Backoff",
+            "BaseIOHandler", "BashTask", "CodeRepository", "Compute", "ComputeEscalation", "DepDef",
+            "DynamicOutput", "Executor", "ExternalAsset", "FailureReason", "GraphAsset", "Hook",
+            "HookContext", "InMemoryIOHandler", "InputContext", "InvokedNodeOutput", "LaunchedBy",
+            "Materialization", "MetadataValue", "MultiAsset", "Observation", "Outcome", "Output",
+            "OutputContext", "PartitionContext", "PartitionKey", "PartitionKeyRange", "PartitionMapping",
+            "PartitionsDefinition", "PickleIOHandler", "Resource", "RetryOn", "RetryPolicy", "RunRecord",
+            "RunResult", "RunStatus", "SelfDependency", "SingleAsset", "StaleCause", "Storage",
+            "StoredEvent", "Task", "TaskExecutionContext", "testing",
         ),
         SAME,
     ),
@@ -72,8 +89,31 @@ STATUSES: dict[str, Status] = {
     "Asset.from_multi(pool)": _PER_OUTPUT,
     "Asset.from_multi(pool_slots)": _PER_OUTPUT,
     "AssetDef(retry)": _better("as the page says; rivers 0.6.2 refuses it"),
+    "BackfillRequest": _SCHEDULE,
+    "BackfillStatus.launched_by": _no("the code that called `backfill`, always"),
+    "CodeRepository(default_executor)": _better("without one steps run in this process, not in others"),
+    "CodeRepository(jobs)": _refused("the Dags of `to_dags()`"),
+    "CodeRepository(run_backend)": _refused("the executor of the Airflow"),
+    "CodeRepository(run_queue)": _refused("`max_active_runs`, pools"),
+    "CodeRepository(schedules)": _refused("conditions, and the schedules of Dags"),
+    "CodeRepository(sensors)": _refused("Airflow's sensors and event triggers"),
+    "CodeRepository.evaluate_schedule": _SCHEDULE,
+    "CodeRepository.evaluate_sensor": _SENSOR,
+    "CodeRepository.execute_backfill": _no("a part of its daemon; `backfill` runs one"),
+    "CodeRepository.execute_backfill_queued": _no("a part of its daemon; `backfill` runs one"),
+    "CodeRepository.get_job": _DAGS,
+    "CodeRepository.get_schedule": _SCHEDULE,
+    "CodeRepository.get_sensor": _SENSOR,
+    "CodeRepository.schedules": _SCHEDULE,
+    "CodeRepository.sensors": _SENSOR,
+    "EvalMode": _no("the Dag processor and the triggerer evaluate schedules and sensors"),
+    "Executor.Kubernetes": _no("Airflow's KubernetesExecutor runs the Dags; `compute` says what a pod gets"),
+    "Executor.Parallel(max_async_concurrent)": _OPTIONAL,
+    "Executor.Parallel(max_workers)": _OPTIONAL,
+    "Executor.kubernetes": _no("Airflow's KubernetesExecutor runs the Dags; `compute` says what a pod gets"),
     "InputContext(asset_metadata)": _better("without metadata an empty dict, not `None`"),
     "InputContext.from_kwargs": _no("contexts do not travel as dicts: each process makes its own"),
+    "Job": _DAGS,
     "MetadataValue.CodeBlock(language)": _OPTIONAL,
     "MetadataValue.Schema(ipc_bytes)": _no("a schema is kept as readable columns: `columns`"),
     "MetadataValue.Schema.ipc_bytes": _no("a schema is kept as readable columns: `columns`"),
@@ -93,29 +133,10 @@ STATUSES: dict[str, Status] = {
     "PartitionsDefinition.TimeWindow(start)": _VARIANT,
     "PickleIOHandler(prefix)": _no("part of the path"),
     "PickleIOHandler(store)": _no("`path` is any folder or URI that fsspec knows, `conn_id` a connection"),
-    "exceptions": _ERRORS,
-    "exceptions.SchemaMigrationNeededError": _better("`airflow db migrate` is the way out"),
-    "io_handlers": _no("one way to import them: `from airflow_assets import PickleIOHandler`"),
-    "integrations": _no("Airflow's providers: each has the hook or operator for its system"),
-    "Resource": _REPOSITORY,
-    "BackfillRequest": _SCHEDULE,
-    "BackfillResult": _REPOSITORY,
-    "BackfillStatus": _REPOSITORY,
-    "CodeRepository": _REPOSITORY,
-    "Executor": _REPOSITORY,
-    "Executor.Kubernetes": _no("Airflow's KubernetesExecutor runs the Dags; `compute` says what a pod gets"),
-    "Executor.kubernetes": _no("Airflow's KubernetesExecutor runs the Dags; `compute` says what a pod gets"),
-    "Job": _no("a Dag: `to_dags()` makes one of a group, a selection runs a part of it"),
-    "LaunchedBy": _STORAGE,
-    "AssetRecord": _STORAGE,
-    "EvalMode": _no("the Dag processor and the triggerer evaluate schedules and sensors"),
     "RunBackendConfig": _no("the executor of the Airflow"),
     "RunHandle": _no("a run in the background is a Dag run"),
     "RunQueueConfig": _QUEUE,
-    "RunRecord": _STORAGE,
     "RunRequest": _SCHEDULE,
-    "RunResult": _REPOSITORY,
-    "RunStatus": _STORAGE,
     "RunStatusSensorContext": _no("callbacks of a Dag, and hooks of an asset"),
     "Schedule": _SCHEDULE,
     "ScheduleEvaluationContext": _SCHEDULE,
@@ -128,14 +149,46 @@ STATUSES: dict[str, Status] = {
     "SensorStatus": _no("a Dag is paused or not"),
     "SensorTickResult": _SENSOR,
     "SkipReason": _no("`AirflowSkipException`"),
-    "StaleCause": _STORAGE,
     "StepFailure": _no("callbacks of a Dag, and hooks of an asset"),
-    "Storage": _STORAGE,
-    "StorageType": _STORAGE,
-    "StoredEvent": _STORAGE,
+    "Storage.async_add_dynamic_partitions": _ASYNC,
+    "Storage.async_delete_dynamic_partition": _ASYNC,
+    "Storage.async_get_asset_record": _ASYNC,
+    "Storage.async_get_asset_records": _ASYNC,
+    "Storage.async_get_assets_by_group": _ASYNC,
+    "Storage.async_get_assets_by_kind": _ASYNC,
+    "Storage.async_get_assets_by_tag": _ASYNC,
+    "Storage.async_get_dynamic_partitions": _ASYNC,
+    "Storage.async_get_events_for_asset": _ASYNC,
+    "Storage.async_get_events_for_run": _ASYNC,
+    "Storage.async_get_latest_materialization": _ASYNC,
+    "Storage.async_get_run": _ASYNC,
+    "Storage.async_get_run_logs": _ASYNC,
+    "Storage.async_get_runs": _ASYNC,
+    "Storage.async_get_ticks": _ASYNC,
+    "Storage.async_has_dynamic_partition": _ASYNC,
+    "Storage.async_kv_get": _ASYNC,
+    "Storage.async_kv_set": _ASYNC,
+    "Storage.cancel_queued_run": _QUEUE,
+    "Storage.connect": _no("any database that SQLAlchemy has, by its URL"),
+    "Storage.embedded": _no("`testing.embedded_storage(path)`"),
+    "Storage.get_queued_runs": _QUEUE,
+    "Storage.get_ticks": _no("the Dag runs of a schedule"),
+    "Storage.kv_get": _no("Airflow's variables, and its state of assets"),
+    "Storage.kv_set": _no("Airflow's variables, and its state of assets"),
+    "Storage.memory": _no("`testing.memory_storage()`, the default"),
+    "Storage.migrate_embedded": _no("`airflow db migrate`; a file is made with its tables"),
+    "Storage.migrate_remote": _no("`airflow db migrate`"),
+    "Storage.set_run_outcome": _no("`finish_run`"),
+    "Storage.type": _no("any database that SQLAlchemy has, by its URL"),
+    "StorageType": _no("any database that SQLAlchemy has, by its URL"),
     "StoredTick": _no("the Dag runs of a schedule"),
     "TagConcurrencyLimit": _QUEUE,
-    "testing": _STORAGE,
+    "exceptions": _ERRORS,
+    "exceptions.SchemaMigrationNeededError": _better("`airflow db migrate` is the way out"),
+    "io_handlers.delta": _no("`ParquetIOHandler`; a handler of your own for table formats"),
+    "io_handlers.iceberg": _no("`ParquetIOHandler`; a handler of your own for table formats"),
+    "integrations": _no("Airflow's providers: each has the hook or operator for its system"),
+    "io_handlers": _no("one way to import them: `from airflow_assets import PickleIOHandler`"),
 }  # fmt: skip
 
 

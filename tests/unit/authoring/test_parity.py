@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_assets import CodeRepository
+from airflow_assets.exceptions import ConfigurationError
 from scripts import write_parity
 from scripts.parity import ours
 from scripts.parity.facts import Parameter, Row, rows
@@ -40,7 +42,17 @@ def test_what_is_better_is_there() -> None:
 
 
 def test_what_is_not_on_airflow_is_not_there() -> None:
-    assert [row.path for row in ROWS if _is(row, "not on Airflow") and ours.exists(row)] == []
+    gone = [(row, status) for row in ROWS if (status := status_of(row)) and status.name == "not on Airflow"]
+    assert [row.path for row, status in gone if ours.exists(row) and not status.refused] == []
+
+
+@pytest.mark.parametrize("name", ["jobs", "schedules", "sensors", "run_queue", "run_backend"])
+def test_what_is_refused_is_refused_with_a_reason(name: str) -> None:
+    status = status_of(next(row for row in ROWS if row.path == f"CodeRepository({name})"))
+    assert status is not None
+    assert status.refused
+    with pytest.raises(ConfigurationError, match=f"CodeRepository takes no {name}: ."):
+        CodeRepository(assets=[], **{name: ["x"]})
 
 
 def test_the_page_has_not_drifted() -> None:
