@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.graph.nodes import Node, Step
     from airflow_assets.authoring.retries import RetryPolicy
 
+_MATERIALIZED = (
+    "{{ asset.metadata.materialization and (event == 'CREATED' or 'metadata.materialization' in changed) }}"
+)
+"""Of the events of an asset that a step makes those of its materializations, not of what is said of it."""
+
 
 def materialize_dag(compiled: Compiled, dag_id: str, options: Mapping[str, Any]) -> DAG:
     """Return the Dag that makes the assets of a unit."""
@@ -37,7 +42,7 @@ def materialize_dag(compiled: Compiled, dag_id: str, options: Mapping[str, Any])
         **_limits(compiled.graph, unit),
         **options,
     }
-    dag = DAG(dag_id, schedule=_airflow_schedule(unit, schedule), **given)
+    dag = DAG(dag_id, schedule=_airflow_schedule(compiled.graph, unit, schedule), **given)
     dag.fileloc = defined_at()[0]
     compiled.hang_on(dag)
     _add_tasks(dag, compiled.graph, unit)
@@ -56,6 +61,9 @@ def _add_tasks(dag: DAG, graph: Graph, unit: Unit) -> None:
         task_id = _task_id(step, group, dag)
         arguments = {**place, **step_arguments(step, _shown(step), task_id)}
         upstreams = [tasks[other] for other in sorted(step.order) if other in tasks]
+        if any(graph.steps[other].is_multi for other in step.order & tasks.keys()):
+            # One output may be there though its task failed for another: the task looks for itself.
+            arguments["trigger_rule"] = "all_done"
         if step.call is not None and step.call.over is not None:
             tasks[name] = _fan_out(step, task_id, place, arguments, upstreams)
             continue
@@ -68,9 +76,9 @@ def _fan_out(
     step: Step, task_id: str, place: dict[str, Any], arguments: dict[str, Any], upstreams: list[Any]
 ) -> Any:
     """A mapped task, and the one before it that says which instances there are."""
-    elements = ElementsOperator(
-        task_id=f"{task_id}__elements", step=step.name, trigger_rule="none_failed", **place
-    )
+    rule = arguments["trigger_rule"]
+    elements = ElementsOperator(task_id=f"{task_id}__elements", step=step.name, trigger_rule=rule, **place)
+    arguments["trigger_rule"] = "none_failed"
     if upstreams:
         elements.set_upstream(upstreams)
     if step.call.max_concurrency is not None:
@@ -166,7 +174,7 @@ def launch_params(*, keyed: bool) -> dict[str, Any]:
     return found
 
 
-def _airflow_schedule(unit: Unit, schedule: Schedule) -> Any:
+def _airflow_schedule(graph: Graph, unit: Unit, schedule: Schedule) -> Any:
     """What Airflow is told: the catalogue's triggers, a cron, both, or nothing."""
     cron = schedule.cron
     if schedule.read:
@@ -174,7 +182,13 @@ def _airflow_schedule(unit: Unit, schedule: Schedule) -> Any:
         from airflow_assets.triggers.event import EventTrigger
 
         triggers = [
-            EventTrigger(asset_id=node, events=("CREATED", "UPDATED"), id=trigger_id(node))
+            EventTrigger(
+                asset_id=node,
+                events=("CREATED", "UPDATED"),
+                when=_MATERIALIZED if node in graph.step_of else None,
+                only_changes=True,
+                id=trigger_id(node),
+            )
             for node in schedule.read
         ]
         return any_of(*triggers, cron=cron.cron if cron else None, timezone=cron.timezone if cron else "UTC")

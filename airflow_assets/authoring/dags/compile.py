@@ -27,6 +27,7 @@ def to_dags(
     *,
     name: str = "assets",
     default_handler: BaseIOHandler | None = None,
+    pool_limits: Mapping[str, int] | None = None,
     **dag_options: Any,
 ) -> dict[str, DAG]:
     """Return the Dags of a graph, by id: ``<group>.materialize``, ``<name>.observe``, ``<name>.<verb>``.
@@ -37,6 +38,7 @@ def to_dags(
     :param name: what the ids of the Dags of verbs begin with, which are for the whole repository.
     :param default_handler: for assets without one; a value that another step reads needs one that outlives a
         process.
+    :param pool_limits: slots by pool; tasks set them in the catalogue before they take some.
     :param dag_options: arguments of every ``DAG``, such as ``start_date``, ``tags``, ``default_args``.
 
     Raises:
@@ -50,14 +52,15 @@ def to_dags(
         raise ConfigurationError(f"to_dags() takes no {option!r}: the assets say it")
     check_handlers(graph, default_handler)
     handler = default_handler or InMemoryIOHandler()
+    limits = dict(pool_limits or {})
     made: dict[str, DAG] = {}
     for unit in units(graph):
         schedule = schedule_of(graph, unit)
         _warn_of(schedule.not_built)
-        compiled = Compiled(graph, handler, MATERIALIZE, unit, schedule)
+        compiled = Compiled(graph, handler, MATERIALIZE, unit, schedule, limits)
         dag = materialize_dag(compiled, f"{safe(unit.name)}.materialize", dag_options)
         made[dag.dag_id] = dag
-    for dag in verb_dags(graph, handler, name, dag_options):
+    for dag in verb_dags(graph, handler, name, limits, dag_options):
         made[dag.dag_id] = dag
     return made
 

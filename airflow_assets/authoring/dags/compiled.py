@@ -5,18 +5,15 @@ A worker parses the Dag file again and so makes it anew: a task finds the graph 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow_assets.authoring.dags.schedules import Schedule
 from airflow_assets.authoring.dags.units import Unit
 from airflow_assets.authoring.errors import ConfigurationError
 from airflow_assets.authoring.graph.graph import Graph
 from airflow_assets.authoring.handlers.interface import BaseIOHandler
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 ATTRIBUTE = "_airflow_assets_compiled"
 
@@ -34,6 +31,7 @@ class Compiled:
     verb: str
     unit: Unit
     schedule: Schedule = field(default_factory=Schedule)
+    pool_limits: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def resources(self) -> Mapping[str, Any]:

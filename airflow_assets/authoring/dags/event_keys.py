@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.errors import PartitionValidationError
@@ -66,6 +67,7 @@ def _loads(edge: Edge, key: PartitionKey, ends: Ends, wanted: set[str]) -> bool:
 
 
 def changed_by(event: Any) -> PartitionKey | None:
-    """Return the partition that an event's materialization was for."""
-    text = (event.get("metadata") or {}).get("partitionKey")
-    return PartitionKey.parse(str(text)) if text else None
+    """Return the partition that an event's materialization was for; null for the whole asset."""
+    state = (event.get("metadata") or {}).get("materialization")
+    document = state.get("partition_key") if isinstance(state, Mapping) else None
+    return PartitionKey.from_json(document) if document else None

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.dags.claiming import Claims, claimed
+from airflow_assets.authoring.dags.reporting import Report, ends
 from airflow_assets.authoring.dags.retrying import attempt_of
 from airflow_assets.authoring.engine import fanout
 from airflow_assets.authoring.engine.actions import run_action
 from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.engine.run import Last, Run
-from airflow_assets.authoring.engine.step import run_step
+from airflow_assets.authoring.engine.step import call_hooks, run_step
 from airflow_assets.authoring.engine.tries import TryLater
-from airflow_assets.authoring.graph.plan import MATERIALIZE
+from airflow_assets.authoring.graph.nodes import Gets
+from airflow_assets.authoring.hooks import Failure
 from airflow_assets.authoring.local.launch import rebuilt
-from airflow_assets.authoring.metadata_values import MetadataValue
-from airflow_assets.authoring.storage.interface import AssetClaim, NewRun, StepRecorder
+from airflow_assets.authoring.local.resume import stored_keys
+from airflow_assets.authoring.storage.declaring import declarations_of
+from airflow_assets.authoring.storage.interface import AssetClaim
 from airflow_assets.schemas.declared import native_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from airflow_assets.authoring.dags.compiled import Compiled
     from airflow_assets.authoring.dags.launches import DagLaunch
@@ -48,176 +52,198 @@ class StepInTask:
         self.operator, self.context, self.compiled = operator, context, compiled
         self.launch, self.planned, self.storage = launch, planned, storage
         self.step: Step = planned.step
-        self.resources: Mapping[str, Any] = rebuilt(compiled.resources, launch.given)
-        self.made: dict[str, list[StepEvent]] = {}
-        self.recorder = self._recorder(self.step.name)
+        read = {edge.upstream for node in self.step.nodes for edge in node.edges.values()}
+        self._names = sorted(read | {node.name for node in self.step.nodes})
+        told = {*self._names}
+        storage.declare([one for one in declarations_of(compiled.graph) if one.name in told])
+        job, attempt = context["dag_run"].dag_id, context["ti"].try_number
+        self.report = Report(storage, launch, job, attempt, beside=operator.element is not None)
+        self._name = self.step.name
+        self._made: dict[str, list[StepEvent]] = {}
 
-    def materialize(self, element: str | None = None) -> None:
-        """Make the outputs of the step; or observe them, where it is an observe function.
+    def perform(self, element: str | None = None) -> None:
+        """Make the outputs of the step, observe them, or run the action.
 
         :param element: of a mapped step, which element.
-        """
-        run = self._run()
-        self._start_graph()
-        step = self.step
-        if element is not None:
-            step = fanout.instance(step, element, fanout.elements(run, step)[element])
-            self.recorder = self._recorder(step.name)
-        elif step.call is not None and step.call.collects:
-            step = self._collecting(run)
-        selected = None if element is not None else self.planned.nodes
-        started = step.call is None and self._starts_with_its_tasks(step)
-        self._once(
-            step,
-            lambda attempt: run_step(
-                run, step, self._emit, selected=selected, started=started, single=attempt
-            ),
-        )
 
-    def act(self) -> None:
-        """Run an action, or an observe function."""
-        action = self.planned.action
-        if action is None:
-            self.materialize()
-            return
-        run, step = self._run(), self.step
-        self._once(step, lambda attempt: run_action(run, step, action, self._emit, single=attempt))
+        Raises:
+            Exception: what the body raised, once it has been recorded.
+        """
+        self._check_needs()
+        with self._resources() as resources:
+            run = self._run(resources)
+            self._once(run, self._prepared(run, element))
 
     def elements(self) -> list[str]:
-        """Return what tells the instances of a mapped step apart."""
-        return list(fanout.elements(self._run(), self.step))
+        """Begin a mapped step; return what tells its instances apart."""
+        self._check_needs()
+        with self._resources() as resources:
+            run = self._run(resources)
+            self._tell_graph()
+            self._emit(StepEvent(EventType.StepStart, self.step.name, run.key_of(self.step.name)))
+            try:
+                return list(fanout.elements(run, self.step))
+            except Exception as error:
+                self._failed(run, {self.step.name: error})
+                raise
 
-    def _once(self, step: Step, body: Callable[[int], Failures]) -> None:
+    def _prepared(self, run: Run, element: str | None) -> Step:
+        """The step itself, the instance of a fan-out, or the step that collects one."""
+        step = self.step
+        if element is not None:
+            made = fanout.instance(step, element, fanout.elements(run, step)[element])
+            self._name = made.name
+            return made
+        if step.call is None or not step.call.collects:
+            return step
+        mapped = self.compiled.graph.steps[next(iter(step.nodes[0].edges))]
+        fanout.say_mapped(run, mapped, False, self.report.emit_of(ended(mapped)))
+        return fanout.collecting(run, step, list(fanout.elements(run, mapped)))
+
+    def _once(self, run: Run, step: Step) -> None:
         """One try, holding what the step claims; its failure is raised when it has been recorded."""
         failures: Failures = {}
         delay: float | None = None
-        try:
-            with claimed(self.storage, self._claims(step), self._emit, self._record):
-                try:
-                    failures = body(self._attempt(step))
-                except TryLater as later:
-                    failures, delay = {step.name: later.error}, later.delay
-                self._record()
-        finally:
-            self._record()
+        self._tell_graph()
+        with claimed(self.storage, self._claims(step), self._emit, self.report.flush):
+            try:
+                failures = self._body(run, step)
+            except TryLater as later:
+                failures, delay = {step.name: later.error}, later.delay
+            self.report.flush()
+        if delay is None:
+            self._failed(run, failures)
         self._tell_airflow()
         if failures:
-            self._fail(failures, delay)
+            self._raise(failures, delay)
 
-    def _collecting(self, run: Run) -> Step:
-        """The step that collects a fan-out; the mapped step has ended, which is said first."""
-        mapped = self.compiled.graph.steps[next(iter(self.step.nodes[0].edges))]
-        recorder = self._recorder(mapped.name)
-        fanout.say_mapped(run, mapped, False, recorder)
-        self._store(recorder)
-        return fanout.collecting(run, self.step, list(fanout.elements(run, mapped)))
+    def _body(self, run: Run, step: Step) -> Failures:
+        attempt = self._attempt(step)
+        action = self.planned.action
+        if action is not None:
+            return run_action(run, step, action, self._emit, single=attempt)
+        selected = self.planned.nodes if step.is_multi else None
+        started = step.call is None and self._first_task_of(step.name) is not None
+        return run_step(run, step, self._emit, selected=selected, started=started, single=attempt)
 
-    def _start_graph(self) -> None:
-        """A graph asset starts when its first task does."""
-        graph = self.compiled.graph
-        name = self.step.asset.name
-        if (
-            self.step.call is None
-            or self.operator.element is not None
-            or self._first_of(name) != self.step.name
-        ):
+    def _failed(self, run: Run, failures: Failures) -> None:
+        """Say what the end of the step means for others."""
+        if self._name != self.step.name and not failures:
+            return  # an instance of a fan-out: the step that collects speaks for all
+        graph = self.step.asset
+        if failures and self.step.call is not None and graph.name in self.launch.plan.nodes and graph.hooks:
+            error = next(iter(failures.values()))
+            call_hooks(run, graph.hooks, Failure, run.node(graph.name), error=error)
+        if failures and self._name != self.step.name:
+            # Each instance that fails says so, under one name: it is recorded once.
+            fanout.say_mapped(run, self.step, True, self.report.emit_of(ended(self.step)))
+            failures = {self.step.name: next(iter(failures.values()))}
+        self.report.over(run, self.planned, failures)
+
+    def _check_needs(self) -> None:
+        """Look whether what the step needs was made: its task also begins after a failure of a multi-asset.
+
+        Raises:
+            AirflowFailException: it was not, which has been recorded by the step that failed.
+        """
+        if self.operator.trigger_rule != "all_done" or not self.planned.needs:
             return
-        recorder = self._recorder(name)
-        key = self.launch.key if graph.nodes[name].partitions is not None else None
-        recorder(StepEvent(EventType.StepStart, name, key))
-        self._store(recorder)
+        from airflow.sdk.exceptions import AirflowFailException
 
-    def _starts_with_its_tasks(self, step: Step) -> bool:
-        return self._first_of(step.name) not in {None, step.name}
+        done = ends(self.storage.get_events_for_run(self.launch.run_id))
+        missing = [name for name in self.planned.needs if not done.get(name)]
+        if missing:
+            raise AirflowFailException(f"Skipped: {', '.join(map(repr, missing))} was not made in this run")
 
-    def _first_of(self, name: str) -> str | None:
-        """The first task of a graph asset in this run."""
-        return next(
-            (
-                one.name
-                for one in self.launch.plan.steps
-                if one.step.call is not None and one.step.asset.name == name
-            ),
-            None,
-        )
+    def _tell_graph(self) -> None:
+        """A graph asset starts when its first task does."""
+        graph = self.step.asset
+        first = self.step.call is not None and self._first_task_of(graph.name) == self.step.name
+        if not first or self._name != self.step.name or graph.name not in self.launch.plan.nodes:
+            return
+        key = self.launch.key if self.compiled.graph.nodes[graph.name].partitions is not None else None
+        self.report.emit_of(f"{graph.name}__started")(StepEvent(EventType.StepStart, graph.name, key))
 
-    def _run(self) -> Run:
-        upstreams = {edge.upstream for node in self.step.nodes for edge in node.edges.values()}
-        own = {node.name for node in self.step.nodes}
-        known = {one.asset_key: one for one in self.storage.get_asset_records(sorted(upstreams | own))}
+    def _first_task_of(self, graph: str) -> str | None:
+        """The first task of a graph asset in this run; null for another asset."""
+        steps = (one.step for one in self.launch.plan.steps)
+        return next((one.name for one in steps if one.call is not None and one.asset.name == graph), None)
+
+    @contextmanager
+    def _resources(self) -> Iterator[Mapping[str, Any]]:
+        """Set up the resources that the step uses, for as long as the block runs."""
+        keys = self._used()
+        changed = {key: fields for key, fields in self.launch.given.resources.items() if key in keys}
+        found = rebuilt(self.compiled.resources, replace(self.launch.given, resources=changed))
+        try:
+            for key in keys:
+                if key not in changed and hasattr(found[key], "setup"):
+                    found[key].setup()
+            yield found
+        finally:
+            for key in keys:
+                if hasattr(found[key], "teardown"):
+                    found[key].teardown()
+
+    def _used(self) -> list[str]:
+        """The keys of the resources that the step's parameters and handlers are."""
+        nodes = [self.compiled.graph.nodes[name] for name in self._names]
+        handlers = [node.io_handler for node in nodes]
+        handlers += [edge.io_handler for node in nodes for edge in node.edges.values()]
+        keys = {one.source for one in self.step.parameters if one.gets is Gets.RESOURCE}
+        keys |= {
+            key for key, value in self.compiled.resources.items() if any(value is one for one in handlers)
+        }
+        return sorted(keys)
+
+    def _run(self, resources: Mapping[str, Any]) -> Run:
+        known = {one.asset_key: one for one in self.storage.get_asset_records(self._names)}
         return Run(
             self.launch.run_id,
             self.compiled.graph,
             self.compiled.default_handler,
             lambda name: known[name].last_data_version if name in known else None,
-            key=self.launch.key,
-            resources=self.resources,
-            dynamic=self.storage.get_dynamic_partitions,
-            config=self.launch.given.config,
-            metadata=self.launch.given.metadata,
-            last_of=lambda name: _last(known.get(name)),
-            fan_keys=self._fan_keys,
+            self.launch.key,
+            resources,
+            self.storage.get_dynamic_partitions,
+            self.launch.given.config,
+            self.launch.given.metadata,
+            lambda name: _last(known.get(name)),
+            self._fan_keys,
         )
 
     def _fan_keys(self, name: str) -> Sequence[str] | None:
-        last = self.storage.get_latest_materialization(name)
-        told = dict(last.metadata).get(fanout.KEYS) if last else None
-        return (
-            None if told is None else fanout.keys_of({fanout.KEYS: MetadataValue.from_json(json.loads(told))})
-        )
+        event = self.storage.get_latest_materialization(name)
+        return None if event is None else stored_keys(event)
 
     def _attempt(self, step: Step) -> int:
         ti = self.context["ti"]
-        retries = step.retry.max_retries if step.retry else 0
-        return attempt_of(ti.try_number, ti.max_tries, retries)
+        return attempt_of(ti.try_number, ti.max_tries, step.retry.max_retries if step.retry else 0)
 
     def _claims(self, step: Step) -> Claims:
-        nodes = self.planned.nodes
-        assets = []
-        for claim in self.planned.claims():
-            node = self.compiled.graph.nodes[claim.asset]
-            key = self.launch.key if node.partitions is not None else None
-            partitions = tuple(str(one) for one in key) if key is not None else None
-            assets.append(AssetClaim(claim.asset, claim.exclusive, partitions))
-        return Claims(self.launch.run_id, step.name, nodes, self.planned.pools(), assets)
+        key = self.launch.key
+        partitioned = any(node.partitions is not None for node in self.step.nodes)
+        partitions = tuple(map(str, key)) if key is not None and partitioned else None
+        assets = [AssetClaim(one.asset, one.exclusive, partitions) for one in self.planned.claims()]
+        pools = self.planned.pools()
+        limits = {
+            name: self.compiled.pool_limits[name] for name, _ in pools if name in self.compiled.pool_limits
+        }
+        return Claims(self.launch.run_id, step.name, step.nodes[0].name, pools, assets, limits)
 
     def _emit(self, event: StepEvent) -> None:
-        self.recorder(event)
+        self.report.emit_of(self._name)(event)
         kind = event.event_type
         if kind is EventType.Materialization:
-            self.made.setdefault(event.asset_key, []).append(event)
-        # What a generator has yielded stands, whatever becomes of the rest; and an action that was cut short
-        # must be seen to have begun.
+            self._made.setdefault(event.asset_key, []).append(event)
+        # What a generator has yielded stands, whatever becomes of the rest; and a body that is cut short must
+        # be seen to have begun.
         if kind is EventType.StepStart or (kind is EventType.StepSuccess and self.step.is_multi):
-            self._record()
-
-    def _recorder(self, step: str) -> StepRecorder:
-        return StepRecorder(self.launch.run_id, step, attempt=self.context["ti"].try_number)
-
-    def _record(self) -> None:
-        self._store(self.recorder)
-
-    def _store(self, recorder: StepRecorder) -> None:
-        events = recorder.drain()
-        if events:
-            self.storage.record(self.launch.run_id, events, run=self._new_run())
-
-    def _new_run(self) -> NewRun:
-        launch = self.launch
-        verb = self.compiled.verb
-        return NewRun(
-            launch.run_id,
-            tuple(launch.plan.nodes),
-            action=None if verb == MATERIALIZE else verb,
-            partition_key=launch.key,
-            job_name=self.context["dag_run"].dag_id,
-            launched_by=launch.launched_by,
-            config=launch.document or None,
-        )
+            self.report.flush()
 
     def _tell_airflow(self) -> None:
         """Leave as outlets what was materialized: Airflow's own events are for those alone."""
-        made = {native_name(name): events for name, events in self.made.items()}
+        made = {native_name(name): events for name, events in self._made.items()}
         kept = []
         for outlet in self.operator.outlets:
             events = made.get(getattr(outlet, "name", ""))
@@ -231,13 +257,18 @@ class StepInTask:
                 said.add_partitions(keys)
         self.operator.outlets = kept
 
-    def _fail(self, failures: Failures, delay: float | None) -> None:
+    def _raise(self, failures: Failures, delay: float | None) -> None:
         for name, error in list(failures.items())[1:]:
             log.error("%s failed too: %s: %s", name, type(error).__name__, error)
         policy = self.operator.retry_policy
         if policy is not None:
             policy.decide(delay)
         raise next(iter(failures.values()))
+
+
+def ended(mapped: Step) -> str:
+    """Return under which name the end of a mapped step is recorded, which other tasks than its own tell."""
+    return f"{mapped.name}__ended"
 
 
 def _last(record: AssetRecord | None) -> Last:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timezone
 from typing import TYPE_CHECKING, Any
 
+from airflow_assets.authoring.assets import GraphAsset
 from airflow_assets.authoring.dags.names import safe
 from airflow_assets.authoring.dags.schedules import selected_by
 from airflow_assets.authoring.errors import ConfigurationError
@@ -112,7 +113,9 @@ def _plan(context: Mapping[str, Any], compiled: Compiled, event: Any | None) -> 
     elif _run_type(context) == "scheduled":
         chosen = selected_by(graph, unit, schedule, schedule.ticking)
     picked = set(chosen)
-    return Plan(MATERIALIZE, tuple(_whole(graph.steps[name]) for name in unit.steps if name in picked))
+    steps = [graph.steps[name] for name in unit.steps if name in picked]
+    wanted = {node.name for step in steps for node in step.nodes}
+    return Plan(MATERIALIZE, tuple(_whole(step, wanted) for step in steps))
 
 
 def _inside(context: Mapping[str, Any], compiled: Compiled, plan: Plan) -> Plan:
@@ -125,8 +128,13 @@ def _inside(context: Mapping[str, Any], compiled: Compiled, plan: Plan) -> Plan:
     return plan
 
 
-def _whole(step: Step) -> PlannedStep:
-    return PlannedStep(step, tuple(node.name for node in step.nodes))
+def _whole(step: Step, wanted: set[str]) -> PlannedStep:
+    """A step for all that it makes; it needs the nodes of the run that it reads or comes after."""
+    made = tuple(node.name for node in step.nodes)
+    needs = dict.fromkeys(name for node in step.nodes for name in node.edges if name in wanted)
+    if isinstance(step.asset, GraphAsset) and step.call is None:
+        needs |= dict.fromkeys(f"{step.name}/{call}" for call in step.asset.trace.calls)
+    return PlannedStep(step, made, tuple(name for name in needs if name not in made))
 
 
 def _started(event: Any, compiled: Compiled) -> list[str]:
@@ -150,10 +158,14 @@ def _key(
         return key_of_event(event, compiled, _started(event, compiled), dynamic)
     ticked = context.get("logical_date")
     if _run_type(context) == "scheduled" and ticked is not None and isinstance(unit.partitions, TimeWindow):
-        until = ticked.astimezone(timezone.utc).replace(tzinfo=None)
-        windows = list(unit.partitions.grid.starts(until))
-        return PartitionKey.single(unit.partitions.grid.key(windows[-1])) if windows else None
+        return _latest(unit.partitions, ticked.astimezone(timezone.utc).replace(tzinfo=None))
     return None
+
+
+def _latest(windows: TimeWindow, moment: datetime) -> PartitionKey | None:
+    """The last window that has begun at a moment, naive UTC."""
+    begun = [start for start in windows.grid.starts(moment) if start <= moment]
+    return PartitionKey.single(windows.grid.key(begun[-1])) if begun else None
 
 
 def _check_whole(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from airflow_assets.authoring.dags.compiled import compiled_of
 from airflow_assets.authoring.dags.in_task import StepInTask
 from airflow_assets.authoring.dags.launches import launch_of
-from airflow_assets.authoring.graph.plan import MATERIALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,10 +24,7 @@ def run_in_task(operator: AssetStepOperator, context: Mapping[str, Any]) -> None
         Exception: what the body, or a handler, raised.
     """
     with _prepared(operator, context) as step:
-        if step.compiled.verb == MATERIALIZE:
-            step.materialize(operator.element)
-        else:
-            step.act()
+        step.perform(operator.element)
 
 
 def elements_in_task(operator: ElementsOperator, context: Mapping[str, Any]) -> list[str]:

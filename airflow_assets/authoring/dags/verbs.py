@@ -28,7 +28,11 @@ CONFIRM = "confirm"
 
 
 def verb_dags(
-    graph: Graph, default_handler: BaseIOHandler, name: str, options: Mapping[str, Any]
+    graph: Graph,
+    default_handler: BaseIOHandler,
+    name: str,
+    limits: Mapping[str, int],
+    options: Mapping[str, Any],
 ) -> Iterator[DAG]:
     """Yield the Dag of each verb; they are started by hand, or by whoever calls Airflow's API."""
     verbs = [*verbs_of(graph), *([OBSERVE] if graph.observers else [])]
@@ -36,7 +40,10 @@ def verb_dags(
         plan = action_plan(graph, verb)
         unit = Unit(name, tuple(one.name for one in plan.steps), None, None)
         yield _verb_dag(
-            Compiled(graph, default_handler, verb, unit), plan, f"{safe(name)}.{safe(verb)}", options
+            Compiled(graph, default_handler, verb, unit, pool_limits=limits),
+            plan,
+            f"{safe(name)}.{safe(verb)}",
+            options,
         )
 
 
