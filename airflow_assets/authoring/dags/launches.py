@@ -27,6 +27,7 @@ from airflow_assets.authoring.storage.interface import LaunchedBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from airflow_assets.authoring.dags.compiled import Compiled
     from airflow_assets.authoring.graph.nodes import Step
