@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.base import Schema, Utc
-from airflow_assets.schemas.masking import scrub_text
 from airflow_assets.schemas.expectations import Freshness
+from airflow_assets.schemas.masking import scrub_text
 
 
 class TaskState(str, Enum):
