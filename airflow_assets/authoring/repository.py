@@ -222,7 +222,7 @@ class CodeRepository:
         >>> repo.materialize(["daily_revenue"], partition_key=PartitionKey.single("2026-01-31"))
         """
         graph, _ = self._resolved()
-        names = None if selection is None else list_of(list(selection), str, "selection")
+        names = None if selection is None else list_of(selection, str, "selection")
         plan = materialize_plan(graph, names, include_upstream=include_upstream)
         policy = self._registered.retry(retry, "materialize(retry=...)") if retry is not None else None
         order = Order(
@@ -262,7 +262,7 @@ class CodeRepository:
         >>> repo.run_action("vacuum", ["orders"])
         """
         graph, _ = self._resolved()
-        names = None if selection is None else list_of(list(selection), str, "selection")
+        names = None if selection is None else list_of(selection, str, "selection")
         plan = action_plan(graph, of_type(action, str, "action"), names)
         run_id = run_id_override or str(uuid.uuid4())
         order = Order(plan, partition_key, _pairs(tags), config, run_id, resume=resume)
@@ -277,7 +277,7 @@ class CodeRepository:
             Exception: whatever the first function that failed raised.
         """
         graph, _ = self._resolved()
-        names = None if asset_names is None else list_of(list(asset_names), str, "asset_names")
+        names = None if asset_names is None else list_of(asset_names, str, "asset_names")
         plan = observe_plan(graph, names)
         if not plan.steps:
             return RunResult(success=True, run_id="")
@@ -313,7 +313,7 @@ class CodeRepository:
             ConfigurationError: another failure policy.
         """
         return self._backfills().start(
-            None if selection is None else list_of(list(selection), str, "selection"),
+            None if selection is None else list_of(selection, str, "selection"),
             partition_keys,
             partition_range,
             strategy,

@@ -22,7 +22,6 @@ class Executor:
 
     InProcess: ClassVar[type[InProcess]]
     Parallel: ClassVar[type[Parallel]]
-    Kubernetes: ClassVar[type[Kubernetes]]
     name: ClassVar[str] = ""
 
     @staticmethod
@@ -43,21 +42,6 @@ class Executor:
             ConfigurationError: a number below 1.
         """
         return Parallel(max_workers, max_async_concurrent)
-
-    @staticmethod
-    def kubernetes(
-        worker_image: str | None = None,
-        *,
-        max_concurrent_steps: int | None = None,
-        namespace: str | None = None,
-        service_account: str | None = None,
-        worker_cpu: str | None = None,
-        worker_memory: str | None = None,
-    ) -> Executor:
-        """Return the executor of Airflow's ``KubernetesExecutor``: for ``to_dags()``, not for local runs."""
-        return Kubernetes(
-            worker_image, max_concurrent_steps, namespace, service_account, worker_cpu, worker_memory
-        )
 
 
 @dataclass(frozen=True)
@@ -82,18 +66,5 @@ class Parallel(Executor):
                 raise ConfigurationError(f"Executor.parallel: {what} is 1 or more, not {value}")
 
 
-@dataclass(frozen=True)
-class Kubernetes(Executor):
-    """Pods, which Airflow starts."""
-
-    worker_image: str | None = None
-    max_concurrent_steps: int | None = None
-    namespace: str | None = None
-    service_account: str | None = None
-    worker_cpu: str | None = None
-    worker_memory: str | None = None
-    name: ClassVar[str] = "kubernetes"
-
-
-for _class in (InProcess, Parallel, Kubernetes):
+for _class in (InProcess, Parallel):
     setattr(Executor, _class.__name__, _class)

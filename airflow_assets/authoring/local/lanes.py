@@ -25,14 +25,10 @@ class Lanes:
     """Begins work and tells how it ended.
 
     Raises:
-        ConfigurationError: the executor is none for local runs, or a step's metadata names an unknown one.
+        ConfigurationError: a step's metadata names an unknown executor.
     """
 
     def __init__(self, run: Run, plan: Plan, executor: Executor) -> None:
-        if executor.name not in NAMES:
-            raise ConfigurationError(
-                f"Executor.{executor.name}() belongs to Airflow: compile with to_dags(), or run in_process"
-            )
         self._run, self._planned = run, {planned.name: planned for planned in plan.steps}
         self._elsewhere = {planned.name for planned in plan.steps if _is_elsewhere(run, planned, executor)}
         count = executor.max_workers if isinstance(executor, Parallel) else None

@@ -19,6 +19,8 @@ class Unit:
     ) -> None:
         self.planned, self.place, self.suffix, self.element = planned, place, suffix, element
         self.deaths = 0
+        self.turn: int | None = None
+        """Its place among those of the same place in the plan, from when it could begin first."""
 
     @property
     def name(self) -> str:
@@ -77,8 +79,10 @@ class Schedule:
     def push(self, *units: Unit) -> None:
         """Let these begin when there is room."""
         for unit in units:
-            self._count += 1
-            heapq.heappush(self._ready, (unit.place, self._count, unit))
+            if unit.turn is None:
+                self._count += 1
+                unit.turn = self._count
+            heapq.heappush(self._ready, (unit.place, unit.turn, unit))
 
     def done(self, name: str) -> None:
         """Let those begin that have waited for this step alone."""
