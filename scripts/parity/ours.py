@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import inspect
 import textwrap
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import airflow_assets
+from airflow_assets.testing import memory_storage
 from scripts.parity.facts import UNSAID, Parameter, Row, parameters
 
 MODULES = ("exceptions", "testing")
@@ -30,7 +32,7 @@ def find(path: str) -> Any:
     else:
         rest.insert(0, first)
     for name in rest:
-        here = getattr(found, name, MISSING)
+        here = getattr(_storage() if found is airflow_assets.Storage else found, name, MISSING)
         is_class = inspect.isclass(found)  # asked apart: a narrowed type is no key of a cache to mypy
         if here is MISSING and is_class and name in attributes(found):
             here = f"attribute {name}"
@@ -38,6 +40,12 @@ def find(path: str) -> Any:
             return MISSING
         found = here
     return found
+
+
+@cache
+def _storage() -> Any:
+    """What a repository records into: it has methods that no class shows, the ``async_`` twins."""
+    return memory_storage()
 
 
 @cache
@@ -87,6 +95,8 @@ def signature(found: Any) -> dict[str, Parameter]:
     """Return the parameters of a class or function by name, without ``self``."""
     if not callable(found):
         return {}
+    if isinstance(found, partial) and found.func is asyncio.to_thread:
+        found = found.args[0]
     told = inspect.signature(found).parameters.values()
     return {
         one.name: Parameter(one.name, _KINDS[one.kind], _default(one))

@@ -47,7 +47,6 @@ _ERRORS = _better(
 _SCHEDULE = _no("the schedule of a Dag: cron, assets, the catalogue's triggers")
 _SENSOR = _no("Airflow's sensors and event triggers; `aa.sensors` wait for assets")
 _DAGS = _no("a Dag: `to_dags()` makes one of a group, a selection runs a part of it")
-_ASYNC = _no("the same without `async_`, in a thread: `asyncio.to_thread`")
 _QUEUE = _no("Airflow's scheduler queues: `max_active_runs`, `max_active_tasks`, pools, priorities")
 
 LIMITS = {
@@ -150,24 +149,9 @@ STATUSES: dict[str, Status] = {
     "SensorTickResult": _SENSOR,
     "SkipReason": _no("`AirflowSkipException`"),
     "StepFailure": _no("callbacks of a Dag, and hooks of an asset"),
-    "Storage.async_add_dynamic_partitions": _ASYNC,
-    "Storage.async_delete_dynamic_partition": _ASYNC,
-    "Storage.async_get_asset_record": _ASYNC,
-    "Storage.async_get_asset_records": _ASYNC,
-    "Storage.async_get_assets_by_group": _ASYNC,
-    "Storage.async_get_assets_by_kind": _ASYNC,
-    "Storage.async_get_assets_by_tag": _ASYNC,
-    "Storage.async_get_dynamic_partitions": _ASYNC,
-    "Storage.async_get_events_for_asset": _ASYNC,
-    "Storage.async_get_events_for_run": _ASYNC,
-    "Storage.async_get_latest_materialization": _ASYNC,
-    "Storage.async_get_run": _ASYNC,
-    "Storage.async_get_run_logs": _ASYNC,
-    "Storage.async_get_runs": _ASYNC,
-    "Storage.async_get_ticks": _ASYNC,
-    "Storage.async_has_dynamic_partition": _ASYNC,
-    "Storage.async_kv_get": _ASYNC,
-    "Storage.async_kv_set": _ASYNC,
+    "Storage.async_get_ticks": _no("the Dag runs of a schedule"),
+    "Storage.async_kv_get": _no("Airflow's variables, and its state of assets"),
+    "Storage.async_kv_set": _no("Airflow's variables, and its state of assets"),
     "Storage.cancel_queued_run": _QUEUE,
     "Storage.connect": _no("any database that SQLAlchemy has, by its URL"),
     "Storage.embedded": _no("`testing.embedded_storage(path)`"),
