@@ -10,14 +10,9 @@ from airflow_assets.cli.assets import (
     rename_command,
     update_command,
 )
+from airflow_assets.cli.graph import dependencies_command, lineage_command
 from airflow_assets.cli.locks import lock_command, locks_command, unlock_command
-from airflow_assets.cli.log import (
-    dependencies_command,
-    events_command,
-    history_command,
-    lineage_command,
-    replay_command,
-)
+from airflow_assets.cli.log import events_command, history_command, replay_command
 from airflow_assets.cli.purge import purge_command
 from airflow_assets.cli.server import doctor_command, rotate_secret_command
 from airflow_assets.cli.transfer import export_command, import_command

@@ -63,6 +63,13 @@ TASK_FILTER = (
     _arg(("--task_id",), help="task", metavar="TASK"),
 )
 
+GRAPH = (
+    _arg(("--as_of",), help="as it had been seen by then: 2026-03-29T07:00:00Z", metavar="TIME"),
+    _arg(("--no_tasks",), help="only assets", action="store_true"),
+    _arg(("--dags",), help="Dags in the place of their tasks", action="store_true"),
+    _arg(("--max_nodes",), type=int, metavar="N", help="nodes shown, 1 to 1000 (default: 500)"),
+)
+
 
 def _command(name: str, help: str, *args: Arg, epilog: str | None = None) -> ActionCommand:  # noqa: A002
     function = name.replace("-", "_") + "_command"
@@ -173,8 +180,17 @@ def _log_commands() -> tuple[ActionCommand, ...]:
             OUTPUT,
         ),
         _command(
-            "lineage", "List what task runs read and wrote, newest first",
-            _arg(("asset_id",), nargs="?", help="only of this asset"), *TASK_FILTER, _limit(100), OUTPUT,
+            "lineage", "List what task runs read and wrote, or show what an asset comes from and leads to",
+            _arg(("asset_id",), nargs="?", help="only of this asset"), *TASK_FILTER,
+            _arg(("--limit",), type=int, metavar="N", help="at most so many, 0 for all (default: 100)"),
+            _arg(("--upstream",), help="show a graph: what it was made from", action="store_true"),
+            _arg(("--downstream",), help="show a graph: what is made from it", action="store_true"),
+            _arg(("--depth",), type=int, metavar="N", help="hops of a graph, 1 to 20 (default: 3)"),
+            *GRAPH,
+            _arg(
+                ("-o", "--output"), choices=("tree", "mermaid", "table", "json", "yaml", "plain"),
+                help="tree (default of a graph), mermaid, table (default of a list), json, yaml, plain",
+            ),
         ),
         _command(
             "dependencies", "Show what an asset is made from and what is made from it", ID,
@@ -183,7 +199,11 @@ def _log_commands() -> tuple[ActionCommand, ...]:
                 help="(default: both)",
             ),
             _arg(("--depth",), type=int, default=1, metavar="N", help="hops, 1 to 20 (default: 1)"),
-            _arg(("--no_tasks",), help="only assets", action="store_true"), OUTPUT,
+            *GRAPH,
+            _arg(
+                ("-o", "--output"), choices=("table", "tree", "mermaid", "json", "yaml", "plain"),
+                default="table", help="table (default): a row an edge; tree, mermaid, json, yaml, plain",
+            ),
         ),
         _command("history", "List the changes of an asset, newest first", ID, _limit(100), OUTPUT),
     )  # fmt: skip

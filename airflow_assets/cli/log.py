@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from airflow_assets.cli.assets import first, page_size
-from airflow_assets.cli.output import Columns, show_document, show_rows
+from airflow_assets.cli.output import Columns, show_rows
 from airflow_assets.cli.run import client_of, command
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.events import Replay
-from airflow_assets.schemas.queries import DependencyQuery, EventQuery, HistoryQuery, LineageQuery
+from airflow_assets.schemas.queries import EventQuery, HistoryQuery, LineageQuery
 from airflow_assets.schemas.query_text import parse
 
 if TYPE_CHECKING:
@@ -91,40 +91,19 @@ def replay_command(args: argparse.Namespace) -> None:
     show_rows(result.runs, _RUNS, args.output)
 
 
-@command
-def lineage_command(args: argparse.Namespace) -> None:
+def list_lineage(args: argparse.Namespace) -> None:
     """List lineage events."""
+    limit = 100 if args.limit is None else args.limit
     query = LineageQuery(
         asset_id=args.asset_id,
         dag_id=args.dag_id,
         run_id=args.run_id,
         task_id=args.task_id,
-        limit=page_size(args.limit),
+        limit=page_size(limit),
     )
     client = client_of(args)
-    rows = _of_asset(client, args.asset_id, first(client.iter_lineage(query), args.limit))
+    rows = _of_asset(client, args.asset_id, first(client.iter_lineage(query), limit))
     show_rows(rows, _LINEAGE, args.output)
-
-
-@command
-def dependencies_command(args: argparse.Namespace) -> None:
-    """Show the neighbourhood of an asset."""
-    query = DependencyQuery(
-        asset_id=args.asset_id, direction=args.direction, depth=args.depth, tasks=not args.no_tasks
-    )
-    graph = client_of(args).dependencies(query)
-    names = {node.uid: node for node in graph.nodes}
-
-    def label(uid: str) -> list[Any]:
-        node = names.get(uid)
-        return [node.kind.value, node.id] if node else ["", uid]
-
-    cells = [
-        [*label(edge.source), edge.relation.value, *label(edge.target), iso(edge.last_seen)]
-        for edge in graph.edges
-    ]
-    head = ["source_kind", "source", "relation", "target_kind", "target", "last_seen"]
-    show_document(graph.to_json(), cells, head, args.output)
 
 
 @command
