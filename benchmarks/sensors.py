@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,8 @@ from benchmarks.harness import ROUNDS, Bound, Report, Row, alternate, percentile
 from tests.support.airflow_process import AirflowProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from benchmarks.environments import Database
 
 DAGS = """
