@@ -46,6 +46,10 @@ def test_what_is_not_on_airflow_is_not_there() -> None:
     assert [row.path for row, status in gone if ours.exists(row) and not status.refused] == []
 
 
+def test_what_is_not_yet_is_not_there() -> None:
+    assert [row.path for row in ROWS if _is(row, "not yet") and ours.exists(row)] == [], "they have come"
+
+
 @pytest.mark.parametrize("name", ["jobs", "schedules", "sensors", "run_queue", "run_backend"])
 def test_what_is_refused_is_refused_with_a_reason(name: str) -> None:
     status = status_of(next(row for row in ROWS if row.path == f"CodeRepository({name})"))
