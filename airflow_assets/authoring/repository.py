@@ -18,7 +18,6 @@ from airflow_assets.authoring.graph.plan import (
 )
 from airflow_assets.authoring.graph.resolve import Registered, resolve
 from airflow_assets.authoring.handlers.memory import InMemoryIOHandler
-from airflow_assets.authoring.local.backfill import Backfills
 from airflow_assets.authoring.local.executors import Executor
 from airflow_assets.authoring.local.launching import Launcher, Order
 from airflow_assets.authoring.local.results import BackfillResult, BackfillStatus, RunResult
@@ -27,11 +26,13 @@ from airflow_assets.authoring.retries import RetryPolicy
 from airflow_assets.authoring.tasks import Task
 
 if TYPE_CHECKING:
+    from airflow.sdk import DAG
     from typing_extensions import Self
 
     from airflow_assets.authoring.assets import Asset
     from airflow_assets.authoring.graph.graph import Graph
     from airflow_assets.authoring.handlers.interface import BaseIOHandler
+    from airflow_assets.authoring.local.backfill import Backfills
     from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
     from airflow_assets.authoring.partitions.keys import PartitionKey, PartitionKeyRange
     from airflow_assets.authoring.partitions.strategy import BackfillStrategy
@@ -145,7 +146,7 @@ class CodeRepository:
             ConfigurationError: an unknown name of partitions or of a retry policy; too many slots.
             PartitionValidationError: an edge whose partitions do not fit.
         """
-        check_pools(resolve(self._assets, self._registered), self._pool_limits)
+        _ = self.graph
 
     def resolve(self, storage: Storage | None = None) -> None:
         """Resolve the graph, set the resources up, and declare assets and pools in the storage.
@@ -346,6 +347,21 @@ class CodeRepository:
         """
         return self._backfills().rerun(backfill_id, block=block, dry_run=dry_run)
 
+    # Airflow
+
+    def to_dags(self, **options: Any) -> dict[str, DAG]:
+        """Return the Airflow Dags of these assets by id, for ``globals().update(repo.to_dags())``.
+
+        :param options: see :func:`airflow_assets.authoring.dags.compile.to_dags`; among them every argument
+            of ``DAG`` that the assets do not say themselves.
+
+        Raises:
+            ConfigurationError: an option, a handler or a condition that no Dag can be made of.
+        """
+        from airflow_assets.authoring.dags.compile import to_dags
+
+        return to_dags(self.graph, pool_limits=self._pool_limits, **options)
+
     # Values
 
     def load_node(self, name: str, partition_key: PartitionKey | None = None, type_hint: Any = None) -> Any:
@@ -389,6 +405,8 @@ class CodeRepository:
         return self._launching
 
     def _backfills(self) -> Backfills:
+        from airflow_assets.authoring.local.backfill import Backfills
+
         return Backfills(self._launcher())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,11 @@ if TYPE_CHECKING:
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return what a function gives; a coroutine is run to its end first."""
     result = function(*args, **kwargs)
-    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+    if not inspect.isawaitable(result):
+        return result
+    import asyncio  # it costs more than all of the engine, and most bodies are plain
+
+    return asyncio.run(_awaited(result))
 
 
 def is_stream(value: Any) -> bool:
@@ -28,6 +31,8 @@ def items(stream: Any) -> Iterator[Any]:
         with closing(stream):
             yield from stream
         return
+    import asyncio
+
     loop = asyncio.new_event_loop()
     try:
         while True:

@@ -9,7 +9,6 @@ from airflow_assets.authoring.errors import ConfigurationError, ExecutionError
 from airflow_assets.authoring.handlers.memory import InMemoryIOHandler
 from airflow_assets.authoring.local.executors import METADATA, NAMES, NODE_METADATA, Executor, Parallel
 from airflow_assets.authoring.local.work import perform
-from airflow_assets.authoring.local.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.engine.run import Run
     from airflow_assets.authoring.graph.plan import Plan, PlannedStep
     from airflow_assets.authoring.local.work import Work
+    from airflow_assets.authoring.local.workers import Workers
 
 
 class Lanes:
@@ -31,23 +31,22 @@ class Lanes:
     def __init__(self, run: Run, plan: Plan, executor: Executor) -> None:
         self._run, self._planned = run, {planned.name: planned for planned in plan.steps}
         self._elsewhere = {planned.name for planned in plan.steps if _is_elsewhere(run, planned, executor)}
-        count = executor.max_workers if isinstance(executor, Parallel) else None
-        self._workers = Workers(self._in_worker, count or os.cpu_count() or 1)
+        self._workers = self._made(executor) if self._elsewhere else None
         self._emits: dict[str, Emit] = {}
         self._ended: list[tuple[Work, Failures]] = []
 
     @property
     def busy(self) -> bool:
         """Whether something is at work, or has ended and was not heard of."""
-        return bool(self._ended or self._workers.busy)
+        return bool(self._ended or (self._workers and self._workers.busy))
 
     def room(self, step: str) -> bool:
         """Whether a step can begin now."""
-        return self._workers.room if step in self._elsewhere else not self._ended
+        return self._workers.room if self._workers and step in self._elsewhere else not self._ended
 
     def start(self, work: Work, emit: Emit, wait: Callable[[float], None]) -> None:
         """Begin a piece of work; in this process it is over when this returns."""
-        if work.step not in self._elsewhere:
+        if self._workers is None or work.step not in self._elsewhere:
             self._ended.append((work, perform(self._run, self._planned[work.step], work, emit, wait)))
             return
         try:
@@ -58,7 +57,7 @@ class Lanes:
 
     def ended(self, timeout: float) -> list[tuple[Work, Failures]]:
         """Return what has ended; waits for so many seconds at most where something is at work."""
-        if self._workers.busy:
+        if self._workers and self._workers.busy:
             for work, said in self._workers.heard(0 if self._ended else timeout):
                 if isinstance(said, dict):
                     self._ended.append((work, said))
@@ -70,7 +69,14 @@ class Lanes:
 
     def close(self) -> None:
         """End the processes."""
-        self._workers.close()
+        if self._workers:
+            self._workers.close()
+
+    def _made(self, executor: Executor) -> Workers:
+        from airflow_assets.authoring.local.workers import Workers
+
+        count = executor.max_workers if isinstance(executor, Parallel) else None
+        return Workers(self._in_worker, count or os.cpu_count() or 1)
 
     def _in_worker(self, work: Work, emit: Callable[[StepEvent], None]) -> Failures:
         return perform(self._run, self._planned[work.step], work, emit)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.engine.failures import said_of_failure, said_of_retry, say_failed
-from airflow_assets.authoring.engine.fanout import elements, say_mapped
-from airflow_assets.authoring.engine.step import call_hooks
 from airflow_assets.authoring.errors import ExecutionError
-from airflow_assets.authoring.hooks import Failure
+from airflow_assets.authoring.local.graphs import Graphs, is_mapped
 from airflow_assets.authoring.local.lanes import Lanes
 from airflow_assets.authoring.local.resume import Before
 from airflow_assets.authoring.local.schedule import Mapped, Schedule, Unit
 from airflow_assets.authoring.local.slots import Slots, doubling
-from airflow_assets.authoring.local.workers import WorkerDied
+from airflow_assets.authoring.local.work import WorkerDied
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.storage.interface import RunStatus
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.engine.failures import Failures
     from airflow_assets.authoring.engine.run import Run
-    from airflow_assets.authoring.graph.nodes import Step
-    from airflow_assets.authoring.graph.plan import Plan, PlannedStep
+    from airflow_assets.authoring.graph.plan import Plan
     from airflow_assets.authoring.local.executors import Executor
     from airflow_assets.authoring.local.journal import Journal
 
@@ -55,12 +52,10 @@ class LocalRun:
         self.lanes = Lanes(run, plan, executor)
         self.slots = Slots(journal.storage, run.run_id)
         self.schedule = Schedule(plan)
+        self.graphs = Graphs(run, plan, journal)
         self.errors: dict[str, BaseException] = {}
         self._failed: set[str] = set()
         self._units: dict[str, Unit] = {}
-        self._mapped: dict[str, Mapped] = {}
-        self._suffixes: dict[str, tuple[str, ...]] = {}
-        self._started: set[str] = set()
         self._canceled, self._look_at = False, 0.0
         self._completed = 0
 
@@ -119,7 +114,7 @@ class LocalRun:
         """Begin a step, or end it at once; false where it has to wait for slots."""
         if self._is_over_before(unit) or self._is_skipped(unit):
             return True
-        if unit.suffix is None and _is_mapped(unit.planned):
+        if unit.suffix is None and is_mapped(unit.planned):
             self._expand(unit)
             return True
         emit = self.journal.emit_of(unit.name)
@@ -132,7 +127,7 @@ class LocalRun:
             self._fail(unit, error)
             return True
         self._tell_withheld(unit)
-        self._tell_graph(unit.planned)
+        self.graphs.tell_start(unit.planned)
         self._units[unit.name] = unit
         wait = self.slots.pause(unit.name, unit.planned, key, emit, self.journal.flush)
         self.lanes.start(self._work(unit, key), emit, wait)
@@ -140,13 +135,12 @@ class LocalRun:
 
     def _work(self, unit: Unit, key: PartitionKey | None) -> Any:
         step = unit.planned.step
-        collects = step.call.collects if step.call is not None else None
         upstreams = {up for node in step.nodes for up in node.edges} if unit.planned.action is None else set()
         return unit.work(
             key=key,
             versions=self.journal.versions_of(sorted(upstreams)),
-            collected=self._suffixes_of(next(iter(step.nodes[0].edges))) if collects else (),
-            started=unit.name in self._started,
+            collected=self.graphs.collected(unit.planned),
+            started=self.graphs.has_started(unit.name),
             tries=self.before.tries.get(unit.name, 0),
         )
 
@@ -180,7 +174,7 @@ class LocalRun:
         if cause is not None:
             what = "upstream" if planned.action is None else "ordering"
             self._fail(unit, ExecutionError(f"Skipped: {what} dependency failed"))
-            self._tell_graph_hooks(planned)
+            self.graphs.call_failure_hooks(planned, self.errors)
             return True
         withheld = self._withheld(unit)
         if self.run_.key is not None and withheld == {*self.run_.key}:
@@ -240,77 +234,33 @@ class LocalRun:
 
     def _over(self, unit: Unit, *, failed: bool) -> None:
         """Let those begin that have waited for it."""
-        mapped = self._mapped.get(unit.planned.name) if unit.suffix is not None else None
-        if mapped is not None:
-            following = mapped.ended(failed=failed)
-            if following is not None:
-                self.schedule.push(following)
-            if not mapped.left:
-                self._collapse(mapped)
+        mapped = self.graphs.mapped_of(unit)
+        if mapped is None:
+            self._completed += not failed
+            self.schedule.done(unit.planned.name)
             return
-        self._completed += not failed
-        self.schedule.done(unit.planned.name)
+        following = mapped.ended(failed=failed)
+        if following is not None:
+            self.schedule.push(following)
+        self._collapse(mapped)
 
     def _expand(self, unit: Unit) -> None:
         """Let the instances of a mapped step begin."""
-        planned = unit.planned
-        self._tell_graph(planned)
-        emit = self.journal.emit_of(planned.name)
-        emit(StepEvent(EventType.StepStart, planned.name, self.run_.key_of(planned.name)))
+        self.graphs.tell_start(unit.planned)
         try:
-            found = self._elements(planned.step)
+            mapped = self.graphs.expand(unit)
         except Exception as error:  # noqa: BLE001 - whatever its handler raises is why it failed
             self._fail(unit, error)
             return
-        self._suffixes[planned.name] = tuple(found)
-        mapped = self._mapped[planned.name] = Mapped(unit, found, planned.step.call.max_concurrency)
         self.schedule.push(*mapped.first)
-        if not mapped.left:
-            self._collapse(mapped)
+        self._collapse(mapped)
 
     def _collapse(self, mapped: Mapped) -> None:
-        """End a mapped step whose last instance has ended."""
-        planned = mapped.planned
-        versions = self.journal.versions_of(planned.step.nodes[0].edges)
-        run = replace(self.run_, version_of=versions.get)
-        say_mapped(run, planned.step, mapped.failed, self.journal.emit_of(planned.name))
+        """End a mapped step when its last instance has ended."""
+        if mapped.left:
+            return
+        self.graphs.tell_end(mapped)
         if mapped.failed:
-            self._failed.update(planned.nodes)
+            self._failed.update(mapped.planned.nodes)
         self._completed += not mapped.failed
-        self.schedule.done(planned.name)
-
-    def _elements(self, step: Step) -> dict[str, Any]:
-        from dataclasses import replace
-
-        run = replace(
-            self.run_, fan_keys=lambda name: self.journal.fan_keys.get(name) or self.run_.fan_keys(name)
-        )
-        return elements(run, step)
-
-    def _suffixes_of(self, mapped: str) -> tuple[str, ...]:
-        """The instances of a mapped step, also of one that an earlier launch of the run has done."""
-        if mapped not in self._suffixes:
-            self._suffixes[mapped] = tuple(self._elements(self.run_.graph.steps[mapped]))
-        return self._suffixes[mapped]
-
-    def _tell_graph(self, planned: PlannedStep) -> None:
-        """A graph asset starts when the first of its tasks does."""
-        name = planned.step.asset.name
-        if planned.step.call is None or name in self._started or name not in self.plan.nodes:
-            return
-        self._started.add(name)
-        self.journal.emit_of(name)(StepEvent(EventType.StepStart, name, self.run_.key_of(name)))
-
-    def _tell_graph_hooks(self, planned: PlannedStep) -> None:
-        """A graph asset has failed when one of its tasks has, and its hooks hear why."""
-        step = planned.step
-        if planned.action is not None or not step.asset.is_graph or step.call is not None:
-            return
-        inner = (error for name, error in self.errors.items() if name.startswith(f"{step.name}/"))
-        error = next(inner, None)
-        if error is not None and step.asset.hooks:
-            call_hooks(self.run_, step.asset.hooks, Failure, step.nodes[0], error=error)
-
-
-def _is_mapped(planned: PlannedStep) -> bool:
-    return planned.step.call is not None and planned.step.call.over is not None
+        self.schedule.done(mapped.planned.name)

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any
 from airflow_assets.authoring.engine.actions import run_action
 from airflow_assets.authoring.engine.fanout import collecting, instance
 from airflow_assets.authoring.engine.step import run_step
+from airflow_assets.authoring.errors import ExecutionError
 from airflow_assets.authoring.partitions.keys import PartitionKey
+from airflow_assets.authoring.retries import FailureReason
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.engine.events import Emit
     from airflow_assets.authoring.engine.failures import Failures
     from airflow_assets.authoring.engine.run import Run
     from airflow_assets.authoring.graph.plan import PlannedStep
+
+
+class WorkerDied(ExecutionError):
+    """The process of a step ended before the step did."""
+
+    failure_reason = FailureReason.INFRASTRUCTURE
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from airflow_assets.authoring.engine.failures import shown
 from airflow_assets.authoring.errors import ConfigurationError, ExecutionError
-from airflow_assets.authoring.local.work import Work
-from airflow_assets.authoring.retries import FailureReason
+from airflow_assets.authoring.local.work import Work, WorkerDied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.engine.failures import Failures
 
     Do = Callable[[Work, Callable[[StepEvent], None]], Failures]
-
-
-class WorkerDied(ExecutionError):
-    """The process of a step ended before the step did."""
-
-    failure_reason = FailureReason.INFRASTRUCTURE
 
 
 @dataclass
