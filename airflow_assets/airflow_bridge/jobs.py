@@ -179,7 +179,7 @@ class _Turn:
 
 def _job_makers() -> list[Callable[[], Job]]:
     """Return the jobs; the first is the one that a commit wakes."""
-    return [_dispatcher, _follower, _reconciler, _connection, _retention, _sensors, _declarations]
+    return [_dispatcher, _follower, _reconciler, _connection, _retention, _sensors, _declarations, _gauges]
 
 
 def _dispatcher() -> Job:
@@ -222,3 +222,9 @@ def _declarations() -> Job:
     from airflow_assets.airflow_bridge.declared_edges import DeclaredEdges
 
     return DeclaredEdges(context.get_jobs_engine())
+
+
+def _gauges() -> Job:
+    from airflow_assets.airflow_bridge.gauges import Gauges
+
+    return Gauges(context.get_jobs_engine())

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from airflow_assets.airflow_bridge.vitals import Vitals
+from airflow_assets.catalog.gauges import Inventory
 from airflow_assets.schemas.queries import FacetResult
 
 MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MAX_TYPES = 100
 
 
-def render(types: FacetResult, vitals: Vitals, *, waiting: int = 0, look_ups: int = 0) -> str:
+def render(
+    types: FacetResult, vitals: Vitals, counts: Inventory, *, waiting: int = 0, look_ups: int = 0
+) -> str:
     """Return the exposition: families in a fixed order, closed by ``# EOF``.
 
     :param waiting: requests that wait in this process.
     :param look_ups: those made for such requests since the process began.
 
-    >>> print(render(types, vitals))
+    >>> print(render(types, vitals, counts))
     # TYPE airflow_assets_assets gauge
     # HELP airflow_assets_assets Assets by type, without deleted ones.
     airflow_assets_assets{type="airflow_assets.types.Table"} 12
@@ -26,6 +29,10 @@ def render(types: FacetResult, vitals: Vitals, *, waiting: int = 0, look_ups: in
     """
     lines = [
         *_family("assets", "gauge", "Assets by type, without deleted ones.", "type", _by_type(types)),
+        *_family("stale_assets", "gauge", "Assets that are stale by their own expectation.", None,
+                 [("", counts.stale)]),
+        *_family("locks_held", "gauge", "Locks that are held.", None, [("", counts.locked)]),
+        *_family("events_last_minute", "gauge", "Events of the last minute.", None, [("", counts.events)]),
         *_family("log_entries", "counter", "Entries the log ever had: events and lineage rows.", None,
                  [("", vitals.log_position)]),
         *_family("dispatcher_lag_seconds", "gauge", "Age of the oldest event not yet dispatched.", None,

@@ -18,6 +18,8 @@ from airflow_assets.api.arguments import parse_query
 from airflow_assets.api.identities import Identity
 from airflow_assets.api.routes import caller_of, requires, threads
 from airflow_assets.api.waiting import Waits
+from airflow_assets.catalog.engine import read
+from airflow_assets.catalog.gauges import inventory
 from airflow_assets.exceptions import NotPermitted
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.operations import Action
@@ -106,8 +108,10 @@ def _gauges(request: Request, identity: Identity) -> Response:
     caller = caller_of(request, identity)
     types = service.facets(caller, FacetQuery(facets=["type"], top=metrics.MAX_TYPES))
     waits: Waits = request.app.state.waits
+    with read(service.engine) as conn:
+        counts = inventory(conn, caller)
     text = metrics.render(
-        types, vitals.vitals(service.engine), waiting=waits.room.taken, look_ups=waits.look_ups
+        types, vitals.vitals(service.engine), counts, waiting=waits.room.taken, look_ups=waits.look_ups
     )
     return Response(text, media_type=metrics.MEDIA_TYPE)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import false, func, select
 
 from airflow_assets.catalog.engine import db_now
+from airflow_assets.catalog.filters import visible
 from airflow_assets.catalog.listing import Listing, Order
 from airflow_assets.catalog.tables import asset, event, metadata_value
 from airflow_assets.exceptions import InvalidQuery
@@ -62,8 +63,11 @@ def stale_since(expectation: Expectation, now: datetime) -> datetime:
     return low
 
 
-def stale_now(conn: Connection, tenant: str, now: datetime) -> int:
-    """Return how many assets are stale by their own expectation: a statement for each different one."""
+def stale_now(conn: Connection, caller: Caller, now: datetime) -> int:
+    """Return how many assets that the caller sees are stale by what they expect themselves.
+
+    It is a statement, and one more for each different expectation.
+    """
     of_key = metadata_value.c.field == METADATA_KEY
     example = func.min(metadata_value.c.asset_pk)
     groups = (
@@ -85,7 +89,8 @@ def stale_now(conn: Connection, tenant: str, now: datetime) -> int:
             .where(
                 of_key,
                 metadata_value.c.value_hash == value_hash,
-                asset.c.tenant == tenant,
+                asset.c.tenant == caller.tenant,
+                visible(asset.c.namespace, caller),
                 asset.c.deleted == false(),
                 asset.c.updated <= stale_since(expectation, now),
             )

@@ -12,6 +12,8 @@ from airflow.sdk import DAG, Asset
 
 from airflow_assets.airflow_bridge.declared_edges import DeclaredEdges
 from airflow_assets.airflow_bridge.dispatcher import Dispatcher
+from airflow_assets.airflow_bridge.gauges import Gauges
+from airflow_assets.schemas.leases import AcquireLeases
 from airflow_assets.schemas.polls import CheckReport, PollRef
 from airflow_assets.schemas.queries import DependencyQuery
 from airflow_assets.schemas.trigger_listing import TriggerKind, TriggerQuery
@@ -144,3 +146,22 @@ def test_what_dags_declare_is_in_the_graph(db: AirflowDatabase) -> None:
     assert arrows(graph()) == {one for one in wanted if one[1] != "TRIGGERS"}
     found = db.service.dependencies(CALLER, DependencyQuery(asset_id="d.late"))
     assert ("größe", "UPSTREAM_OF", "d.late", True) in arrows(found)
+
+
+def test_the_gauges_go_through_airflows_metrics(db: AirflowDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the sending is replaced: where it goes is Airflow's business."""
+    from airflow.observability.stats import Stats
+
+    sent: dict[str, float] = {}
+    monkeypatch.setattr(Stats, "gauge", lambda name, value: sent.update({name: value}))
+    db.upsert("g.stale", namespace="t.gauges", freshness="PT0.001S")
+    db.service.acquire_leases(CALLER, AcquireLeases(asset_ids=["g.stale"]))
+    put(db, "g.dag", EventTrigger(namespace="t.gauges").as_schedule())
+    with closing(Dispatcher(db.engine)) as dispatcher:
+        dispatcher.step()
+    assert Gauges(db.engine).step() is False
+    assert sent["airflow_assets.assets.table"] == sent["airflow_assets.assets_total"] >= 1
+    assert sent["airflow_assets.stale_assets"] == sent["airflow_assets.locks_held"] == 1
+    assert sent["airflow_assets.events_last_minute"] >= 1
+    assert "airflow_assets.dispatcher_unread_entries.g_dag" in sent
+    assert "airflow_assets.dispatcher_lag_seconds" in sent

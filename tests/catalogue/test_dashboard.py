@@ -266,7 +266,7 @@ def test_the_gauge_of_stale_assets(log: CatalogService) -> None:
     for after, count in ((1, 0), (5, 2), (3, 0)):
         with read(log.engine) as conn:
             # ``updated`` is what counts now: a at 15, b at 13.
-            assert stale_now(conn, DEFAULT_TENANT, NOON + after * HOUR) == count
+            assert stale_now(conn, CALLER, NOON + after * HOUR) == count
     with read(log.engine) as conn, counted_statements(log.engine) as statements:
-        stale_now(conn, DEFAULT_TENANT, NOON)
+        assert stale_now(conn, caller("secret"), NOON + 5 * HOUR) == 1
     assert len(statements) <= 1 + 3

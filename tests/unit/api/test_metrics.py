@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 from airflow_assets.airflow_bridge.vitals import Job, Vitals
 from airflow_assets.api.metrics import render
+from airflow_assets.catalog.gauges import Inventory
 from airflow_assets.schemas.queries import Facet, FacetResult, FacetValue
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z_]+="(?:[^"\\\n]|\\["\\n])*"\})? -?\d+(\.\d+)?$')
@@ -19,9 +20,8 @@ def text() -> str:
         facets=[Facet(name="type", values=values, missing=0, other=7)], total=10, total_is_lower_bound=False
     )
     jobs = (Job("dispatcher", "a", NOW, True), Job("follower", "", NOW, False))
-    return render(
-        types, Vitals(12, {"consumer_dag": 3}, 1.25, {"consumer_dag": 4}, jobs), waiting=5, look_ups=6
-    )
+    state = Vitals(12, {"consumer_dag": 3}, 1.25, {"consumer_dag": 4}, jobs)
+    return render(types, state, Inventory(stale=8, locked=9, events=10), waiting=5, look_ups=6)
 
 
 def test_every_line_is_a_sample_or_a_comment_and_the_end_is_marked() -> None:
@@ -40,5 +40,8 @@ def test_the_values() -> None:
     assert 'airflow_assets_dispatcher_unread_entries{dag_id="consumer_dag"} 3' in lines
     assert 'airflow_assets_pending_runs{dag_id="consumer_dag"} 4' in lines
     assert 'airflow_assets_job_running{job="follower"} 0' in lines
+    assert "airflow_assets_stale_assets 8" in lines
+    assert "airflow_assets_locks_held 9" in lines
+    assert "airflow_assets_events_last_minute 10" in lines
     assert "airflow_assets_waiting_requests 5" in lines
     assert "airflow_assets_wait_look_ups_total 6" in lines
