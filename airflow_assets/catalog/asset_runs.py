@@ -15,7 +15,8 @@ from sqlalchemy import bindparam, select, update
 
 from airflow_assets.catalog import asset_backfills, tables
 from airflow_assets.catalog.engine import db_now
-from airflow_assets.catalog.materializations import Effects, NewEvent
+from airflow_assets.catalog.materializations import Effects
+from airflow_assets.catalog.node_partitions import NewEvent
 from airflow_assets.catalog.write_set import chunks, insert_rows, replace_rows
 from airflow_assets.exceptions import InvalidRequest, NotFound
 from airflow_assets.schemas.asset_runs import (

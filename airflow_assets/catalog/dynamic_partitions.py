@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select
 
 from airflow_assets.catalog import tables
-from airflow_assets.catalog.materializations import partition_hash
+from airflow_assets.catalog.node_partitions import partition_hash
 from airflow_assets.catalog.write_set import chunks, insert_rows
 from airflow_assets.schemas.nodes import DynamicPartitions
 from airflow_assets.schemas.rules import identity

@@ -7,23 +7,22 @@ state of the data back, not the asset.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import bindparam, select
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.merge import check_size
+from airflow_assets.catalog.node_partitions import NewEvent, PartitionRows
 from airflow_assets.catalog.workspace import Workspace
-from airflow_assets.catalog.write_set import replace_rows
+from airflow_assets.catalog.write_set import EdgeRow, replace_rows
 from airflow_assets.exceptions import InvalidAsset
 from airflow_assets.schemas.asset_runs import StepEventInput, StepEventType
 from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.masking import mask_metadata
-from airflow_assets.schemas.rules import EXTERNAL_TYPE, json_text
+from airflow_assets.schemas.rules import EXTERNAL_TYPE, identity, json_text
 from airflow_assets.schemas.rules import metadata as checked_metadata
 
 if TYPE_CHECKING:
@@ -37,21 +36,14 @@ if TYPE_CHECKING:
 
 STATE = "materialization"
 """The key of an asset's metadata that says what was last recorded of its data."""
+LOCAL = "local runs"
+"""Stands for the Dag of what was made without Airflow; no Dag can be called so."""
 _TYPES = {"table": "airflow_assets.types.Table", "file": "airflow_assets.types.File"}
 _TYPE = "airflow_assets.types.Dataset"
 _OF_ASSETS = frozenset({StepEventType.MATERIALIZATION, StepEventType.OBSERVATION, StepEventType.DELETION})
 _NO_STATE: dict[str, Any] = dict.fromkeys(
     ("last_event", "last_run_id", "last_time", "data_version", "code_version", "input_versions")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event that is not stored yet."""
-
-    key: bytes
-    node_key: bytes
-    event: StepEventInput
 
 
 class Effects:
@@ -66,10 +58,14 @@ class Effects:
         self.now: datetime | None = None
         self._events = events
         touching = [one for one in events if one.event.event_type in _OF_ASSETS]
-        self._known = _nodes(conn, {one.node_key for one in touching})
+        keys = {one.node_key for one in touching}
+        self._known: dict[bytes, Any] = {**dict.fromkeys(keys), **_nodes(conn, keys)}
         outer = [one for one in touching if not self._is_inner(one)]
-        self._work = Workspace(conn, caller, [one.event.node for one in outer]) if outer else None
-        if self._work is not None:
+        self._work: Workspace | None = None
+        if outer:
+            self._made_from = {one.node_key: self._upstreams(one) for one in outer}
+            read = sorted({name for names in self._made_from.values() for name in names})
+            self._work = Workspace(conn, caller, [one.event.node for one in outer], read)
             self.now = self._work.now
             for one in outer:
                 self._work.check_lock(one.event.node)
@@ -83,7 +79,7 @@ class Effects:
                 rows[one.node_key] = state
         if rows:
             replace_rows(self._conn, tables.node, [rows[key] for key in sorted(rows)])
-        _Partitions(self._conn, self._run_id, self._events).write()
+        PartitionRows(self._conn, self._run_id, self._events).write()
 
     def write_assets(self) -> bool:
         """Write the catalogue's assets; tell whether its log got events. Nothing may follow."""
@@ -97,6 +93,37 @@ class Effects:
     def _is_inner(self, one: NewEvent) -> bool:
         known = self._known.get(one.node_key)
         return bool(known and known.inner_node)
+
+    def _upstreams(self, one: NewEvent) -> list[str]:
+        """The assets that one is made from: what a graph's tasks read is what the graph reads."""
+        found: dict[str, None] = {}
+        inside = f"{one.event.node}/"
+        wanted, seen = [one.event.node], set()
+        while wanted:
+            name = wanted.pop()
+            seen.add(name)
+            for upstream in self._declared(name).get("upstreams", ()):
+                if not upstream.startswith(inside):
+                    found[upstream] = None
+                elif upstream not in seen:
+                    wanted.append(upstream)
+        return list(found)
+
+    def _declared(self, name: str) -> dict[str, Any]:
+        key = identity(self._tenant, name)
+        if key not in self._known:
+            self._known[key] = _nodes(self._conn, {key}).get(key)
+        known = self._known[key]
+        declared: dict[str, Any] = json.loads(known.declared) if known and known.declared else {}
+        return declared
+
+    def _draw(self, work: Workspace, one: NewEvent, made: AssetState) -> None:
+        """Draw an edge from each asset that was read to the one that was made."""
+        source = work.caller.source
+        task = (source.dag_id or LOCAL, source.task_id or one.event.step[:250])
+        read = [state for name in self._made_from[one.node_key] if (state := work.find(name))]
+        keys: list[bytes | None] = [state.key for state in read if not work.hides(state)]
+        work.rows.edges.update(EdgeRow(key, made.key, *task) for key in keys or [None])
 
     def _state(self, one: NewEvent, before: Mapping[str, Any] | None, now: datetime) -> dict[str, Any] | None:
         """The node's row after an event; null where that changes nothing about it."""
@@ -113,7 +140,8 @@ class Effects:
         }
         if event.event_type is StepEventType.DELETION:
             return None if event.partition_key else row
-        known = before or (self._known[one.node_key]._mapping if one.node_key in self._known else {})  # noqa: SLF001
+        stored = self._known.get(one.node_key)
+        known = before or ({} if stored is None else stored._mapping)  # noqa: SLF001 - its public name
         keeps = event.event_type is StepEventType.OBSERVATION or event.keeps_inputs
         return row | {
             "last_run_id": self._run_id,
@@ -136,11 +164,12 @@ class Effects:
             if event.event_type is StepEventType.OBSERVATION and before and before.metadata == after.metadata:
                 return
         work.put(after)
+        if event.event_type is StepEventType.MATERIALIZATION:
+            self._draw(work, one, after)
         work.emit(EventKind.UPDATED if before else EventKind.CREATED, before, after)
 
     def _asset(self, work: Workspace, one: NewEvent, before: AssetState | None) -> AssetState:
-        known = self._known.get(one.node_key)
-        declared = json.loads(known.declared) if known and known.declared else {}
+        declared = self._declared(one.event.node)
         kind = EXTERNAL_TYPE if declared.get("external") else _type_of(declared.get("kinds", ()))
         state = before or work.new_state(one.event.node, kind, None)
         stored_type = kind if state.type == EXTERNAL_TYPE else state.type
@@ -168,73 +197,6 @@ class Effects:
             self.warnings.append(f"The metadata of {event.node!r} is not in the catalogue's asset: {error}")
             return {**stored, **own}
         return found
-
-
-class _Partitions:
-    """The rows of partitions: those that were materialized, that failed, and that are gone."""
-
-    def __init__(self, conn: Connection, run_id: str, events: Sequence[NewEvent]) -> None:
-        self._conn, self._run_id = conn, run_id
-        self._whole: dict[tuple[bytes, bytes], dict[str, Any]] = {}
-        self._failed: dict[tuple[bytes, bytes], dict[str, Any]] = {}
-        for one in events:
-            self._take(one)
-
-    def write(self) -> None:
-        """Write all; in the order of keys."""
-        for rows in (self._whole, self._failed):
-            if rows:
-                replace_rows(self._conn, tables.node_partition, [rows[key] for key in sorted(rows)])
-
-    def _take(self, one: NewEvent) -> None:
-        kind = one.event.event_type
-        if kind is StepEventType.DELETION:
-            self._forget(one)
-        if kind not in {StepEventType.MATERIALIZATION, StepEventType.STEP_FAILURE}:
-            return
-        for text in single_keys(one.event.partition_key):
-            key = (one.node_key, partition_hash(text))
-            row = {
-                "node_key": key[0],
-                "partition_hash": key[1],
-                "partition_key": text,
-                "failed": kind is StepEventType.STEP_FAILURE,
-            }
-            if not row["failed"]:
-                state = {"last_event": one.key, "last_run_id": self._run_id}
-                self._whole[key] = row | state | {"data_version": one.event.data_version}
-                self._failed.pop(key, None)
-            elif key in self._whole:
-                self._whole[key]["failed"] = True
-            else:
-                self._failed[key] = row
-
-    def _forget(self, one: NewEvent) -> None:
-        table = tables.node_partition.c
-        gone = delete(tables.node_partition).where(table.node_key == one.node_key)
-        hashes = [partition_hash(text) for text in single_keys(one.event.partition_key)]
-        if hashes:
-            gone = gone.where(table.partition_hash.in_(hashes))
-        self._conn.execute(gone)
-
-
-def single_keys(document: str | None) -> list[str]:
-    """Return the single keys that the JSON of a partition key stands for, each as such a JSON."""
-    if document is None:
-        return []
-    ((form, value),) = json.loads(document).items()
-    if form == "set":
-        return [text for one in value for text in single_keys(json_text(one))]
-    if form == "multi":
-        names = sorted(value)
-        choices = product(*(value[name] for name in names))
-        return [json_text({"multi": {n: [k] for n, k in zip(names, one, strict=True)}}) for one in choices]
-    return [json_text({"single": [key]}) for key in value]
-
-
-def partition_hash(text: str) -> bytes:
-    """Return the 16 bytes that name a partition, of the JSON of its single key."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def _nodes(conn: Connection, keys: set[bytes]) -> dict[bytes, Any]:

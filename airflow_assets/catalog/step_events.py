@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from airflow_assets.catalog import tables
-from airflow_assets.catalog.materializations import partition_hash
+from airflow_assets.catalog.node_partitions import partition_hash
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.asset_runs import StepEvent, StepEventQuery, StepEvents, StepEventType
 from airflow_assets.schemas.rules import identity

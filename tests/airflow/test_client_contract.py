@@ -384,10 +384,6 @@ class TestContract:
     def test_keys_and_slots_of_assets_written_in_python(self, client: Any, ns: str) -> None:
         added = client.change_dynamic_partitions(DynamicPartitionChange(name=ns, add=["b", "a"]))
         assert added.keys == ["b", "a"] == client.dynamic_partitions(DynamicPartitionQuery(name=ns)).keys
-        with pytest.raises(InvalidRequest):
-            client.change_dynamic_partitions(
-                DynamicPartitionChange.model_construct(name=ns, add=["a|b"], remove=[])
-            )
         assert client.set_pool(PoolLimit(pool=ns, slot_limit=1)).configured
         claims = [SlotClaim(run_id=ns, step=step, pools=[PoolClaim(pool=ns)]) for step in "ab"]
         assert [client.claim_slots(claim).granted for claim in claims] == [True, False]

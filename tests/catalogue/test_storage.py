@@ -32,11 +32,11 @@ from airflow_assets.authoring.storage.interface import (
 )
 from airflow_assets.authoring.tasks import Task
 from airflow_assets.client.base import CatalogClient
-from airflow_assets.exceptions import AssetLocked
+from airflow_assets.exceptions import AssetLocked, AssetNotFound
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.leases import AcquireLeases
-from airflow_assets.schemas.queries import EventQuery
+from airflow_assets.schemas.queries import DependencyQuery, EventQuery
 from tests.support.json_transport import JsonTransport
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ def test_b36_a_run_is_recorded_with_its_events_and_the_catalogue_has_the_asset(
     }  # fmt: skip
     logged = service.list_events(SOMEBODY, EventQuery(asset_id="orders")).items
     assert [event.event for event in logged] == [EventKind.CREATED]
+    graph = service.dependencies(SOMEBODY, DependencyQuery(asset_id="revenue", tasks=False))
+    assert [(edge.source, edge.target) for edge in graph.edges] == [("asset:orders", "asset:revenue")]
 
 
 def test_an_event_that_is_sent_again_changes_nothing(storage: ClientStorage, service: CatalogService) -> None:
@@ -278,9 +280,8 @@ def test_a_graph_asset_has_a_version_and_its_tasks_are_no_assets(
     run = Runner(storage, source, doubled)
     run("source", "doubled/double", "doubled")
     assert statuses(storage) == dict.fromkeys(("source", "doubled", "doubled/double"), "UpToDate")
-    assert service.get_asset(SOMEBODY, "doubled").id == "doubled"
-    from airflow_assets.exceptions import AssetNotFound
-
+    graph = service.dependencies(SOMEBODY, DependencyQuery(asset_id="source", tasks=False))
+    assert [(edge.source, edge.target) for edge in graph.edges] == [("asset:source", "asset:doubled")]
     with pytest.raises(AssetNotFound):
         service.get_asset(SOMEBODY, "doubled/double")
 
