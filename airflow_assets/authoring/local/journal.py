@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.engine.fanout import keys_of
-from airflow_assets.authoring.errors import StorageError
 from airflow_assets.authoring.storage.interface import NewRun, Recorded, RunStatus, Storage
 from airflow_assets.exceptions import AssetLocked
 
@@ -40,8 +39,8 @@ class Journal:
         self._kept: list[Recorded] = []
         self._numbers: dict[str, int] = {}
         self._begun = False
-        self._error: AssetLocked | StorageError | None = None
-        self._lock = threading.RLock()
+        self._error: Exception | None = None
+        self._lock, self._writing = threading.Lock(), threading.RLock()
         self._some, self._over = threading.Event(), threading.Event()
         self._writer: threading.Thread | None = None
 
@@ -73,7 +72,7 @@ class Journal:
             self._some.clear()
             try:
                 self.flush()
-            except (AssetLocked, StorageError) as error:
+            except Exception as error:  # noqa: BLE001 - it is raised where the run can end with it
                 self._error = error
                 return
 
@@ -104,15 +103,17 @@ class Journal:
             AssetLocked: somebody holds the lock of an asset; what other steps have said is written.
             StorageError: the storage failed.
         """
-        with self._lock:
+        with self._writing:
             if self._error is not None:
                 raise self._error
-            if self._kept:
+            with self._lock:
                 events, self._kept = self._kept, []
-                try:
-                    self._record(events)
-                except AssetLocked:
-                    self._record_apart(events)
+            if not events:
+                return
+            try:
+                self._record(events)
+            except AssetLocked:
+                self._record_apart(events)
 
     def _record(self, events: list[Recorded]) -> None:
         self.storage.record(self.run.run_id, events, run=None if self._begun else self.run)
@@ -136,7 +137,7 @@ class Journal:
             self._writer.join()
         try:
             self.flush()
-        except (AssetLocked, StorageError):
+        except Exception:
             status = RunStatus.Failure
             raise
         finally:

@@ -56,7 +56,7 @@ class LocalRun:
         self.errors: dict[str, BaseException] = {}
         self._failed: set[str] = set()
         self._units: dict[str, Unit] = {}
-        self._canceled, self._look_at = False, 0.0
+        self._canceled, self._look_at = False, time.monotonic() + _LOOK
         self._completed = 0
 
     def run(self) -> Ended:
@@ -183,10 +183,9 @@ class LocalRun:
         return False
 
     def _tell_withheld(self, unit: Unit) -> None:
-        emit = self.journal.emit_of(unit.name)
-        said = said_of_failure(ExecutionError("Skipped: ordering dependency failed on this key"))
         for key in sorted(self._withheld(unit), key=str):
-            emit(StepEvent(EventType.StepFailure, unit.name, key, said))
+            said = said_of_failure(ExecutionError("Skipped: ordering dependency failed on this key"))
+            self.journal.emit_of(unit.name)(StepEvent(EventType.StepFailure, unit.name, key, said))
 
     def _fail(self, unit: Unit, error: BaseException) -> None:
         """End a step that is not begun."""

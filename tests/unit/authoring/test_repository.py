@@ -33,7 +33,9 @@ from airflow_assets.authoring.repository import CodeRepository
 from airflow_assets.authoring.resources import Resource
 from airflow_assets.authoring.results import DynamicOutput, Observation
 from airflow_assets.authoring.retries import Backoff, RetryPolicy
+from airflow_assets.authoring.storage.direct import DirectStorage
 from airflow_assets.authoring.tasks import Task
+from airflow_assets.exceptions import AssetLocked
 from airflow_assets.testing import memory_storage
 
 AB = PartitionsDefinition.static_(["a", "b"])
@@ -609,6 +611,30 @@ def test_a_storage_may_be_shared_and_resolving_again_changes_nothing() -> None:
     assert [record.asset_key for record in storage.get_asset_records()] == ["a", "b"]
     assert [record.asset_key for record in storage.get_assets_by_tag("x")] == ["a"]
     assert set(first.assets) == {"a"}
+
+
+class OneIsLocked(DirectStorage):
+    """As if another user held the lock of ``b``: whoever runs this test is one user only."""
+
+    def record(self, run_id: str, events: Any, *, run: Any = None) -> None:
+        """Refuse a batch whole, as the catalogue does."""
+        if any(one.step == "b" and one.event.event_type.value == "Materialization" for one in events):
+            raise AssetLocked("b is locked")
+        super().record(run_id, events, run=run)
+
+
+def test_a_locked_asset_ends_the_run_and_takes_nothing_else_along() -> None:
+    repo = CodeRepository(assets=[Asset(lambda: 1, name="a"), Asset(lambda: 1, name="b")])
+    storage = OneIsLocked()
+    repo.resolve(storage)
+    with pytest.raises(AssetLocked):
+        repo.materialize(run_id_override="r")
+    run = storage.get_run("r")
+    assert run is not None
+    assert run.status == "Failure"
+    events = [(one.asset_key, one.event_type) for one in storage.get_events_for_run("r")]
+    assert ("a", "Materialization") in events
+    assert ("b", "Materialization") not in events
 
 
 SCRIPT = """
