@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, or_, select
 
@@ -13,10 +14,11 @@ from airflow_assets.airflow_bridge.registry import GONE
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.engine import read, utc_now
 from airflow_assets.catalog.log import last_seq
+from airflow_assets.catalog.shippers import bookmarks_with_end
 from airflow_assets.schemas.runs import PREFIXES
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, Row
 
 MAX_ROWS = 1_000
 """Dags that are listed one by one; what lies beyond is left out, the largest come first."""
@@ -33,6 +35,20 @@ class Job:
 
 
 @dataclass(frozen=True)
+class ShipperVitals:
+    """An exporter of a shipper.
+
+    :param name: ``<tenant>/<shipper>/<exporter>``. :param backlog: numbers of the log that it has not confirmed.
+    :param confirmed: when it last confirmed anything. :param failed: whether its last run failed.
+    """
+
+    name: str
+    backlog: int
+    confirmed: datetime | None
+    failed: bool
+
+
+@dataclass(frozen=True)
 class Vitals:
     """The state of the log and its readers at one moment.
 
@@ -40,6 +56,7 @@ class Vitals:
     :param unread: Dag -> entries of the log that the dispatcher has not looked at for it.
     :param oldest_unread: age in seconds of the oldest event that some Dag's position has not passed, else 0.
     :param pending: Dag -> queued runs that events made.
+    :param shippers: exporters of shippers, those that are furthest behind first.
     """
 
     log_position: int
@@ -47,6 +64,7 @@ class Vitals:
     oldest_unread: float
     pending: dict[str, int]
     jobs: tuple[Job, ...]
+    shippers: tuple[ShipperVitals, ...] = ()
 
 
 def jobs(engine: Engine) -> tuple[Job, ...]:
@@ -59,7 +77,7 @@ def jobs(engine: Engine) -> tuple[Job, ...]:
 
 
 def vitals(engine: Engine) -> Vitals:
-    """Return what the gauges show; five statements, whatever the size of the catalogue."""
+    """Return what the gauges show; six statements, whatever the size of the catalogue."""
     with read(engine) as conn:
         end = last_seq(conn)
         unread = _unread(conn, end)
@@ -68,6 +86,7 @@ def vitals(engine: Engine) -> Vitals:
             unread=unread,
             oldest_unread=_oldest_unread(conn, end - max(unread.values(), default=0)),
             pending=_pending(conn),
+            shippers=_shippers(conn),
             jobs=_jobs(conn),
         )
 
@@ -78,6 +97,22 @@ def _jobs(conn: Connection) -> tuple[Job, ...]:
         select(job.c.name, job.c.owner, job.c.expires, utc_now()).order_by(job.c.name).limit(100)
     )
     return tuple(Job(name, owner, expires, expires > now) for name, owner, expires, now in rows)
+
+
+def _shippers(conn: Connection) -> tuple[ShipperVitals, ...]:
+    rows = conn.execute(bookmarks_with_end().order_by(tables.consumer.c.seq).limit(MAX_ROWS))
+    return tuple(_shipper(row) for row in rows)
+
+
+def _shipper(row: Row[Any]) -> ShipperVitals:
+    state = json.loads(row.state)
+    confirmed = state.get("confirmed")
+    return ShipperVitals(
+        name=row.name,
+        backlog=max(0, row.last - row.seq),
+        confirmed=datetime.fromisoformat(confirmed.replace("Z", "+00:00")) if confirmed else None,
+        failed=bool((state.get("result") or {}).get("error")),
+    )
 
 
 def _unread(conn: Connection, end: int) -> dict[str, int]:

@@ -41,6 +41,7 @@ def render(
                  vitals.unread.items()),
         *_family("pending_runs", "gauge", "Queued runs of a Dag that events made.", "dag_id",
                  vitals.pending.items()),
+        *_shippers(vitals),
         *_family("job_running", "gauge", "Whether a process holds the lease of a background job.", "job",
                  ((job.name, int(job.alive)) for job in vitals.jobs)),
         *_family("waiting_requests", "gauge", "Requests that wait in this process.", None, [("", waiting)]),
@@ -49,6 +50,31 @@ def render(
         "# EOF",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _shippers(vitals: Vitals) -> Iterator[str]:
+    every = vitals.shippers
+    yield from _family(
+        "shipper_unread_entries",
+        "gauge",
+        "Log entries that an exporter of a shipper has not confirmed.",
+        "exporter",
+        ((one.name, one.backlog) for one in every),
+    )
+    yield from _family(
+        "shipper_confirmed_timestamp_seconds",
+        "gauge",
+        "When an exporter of a shipper last confirmed.",
+        "exporter",
+        ((one.name, one.confirmed.timestamp()) for one in every if one.confirmed),
+    )
+    yield from _family(
+        "shipper_failed",
+        "gauge",
+        "Whether the last run of an exporter of a shipper failed.",
+        "exporter",
+        ((one.name, int(one.failed)) for one in every),
+    )
 
 
 def _by_type(types: FacetResult) -> Iterator[tuple[str, int]]:

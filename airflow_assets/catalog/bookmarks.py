@@ -1,7 +1,7 @@
 """How far each exporter of a shipper has confirmed: rows of the table ``consumer`` of kind ``shipper``.
 
-The row's name says tenant, shipper and exporter; its state, where the exporter began and which events are its
-own.
+The row's name says tenant, shipper and exporter; its state, their names, where the exporter began, which
+events are its own, when it last confirmed, and how its last run ended.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from airflow_assets.catalog.engine import db_now, utc_now
-from airflow_assets.catalog.log import last_seq
+from airflow_assets.catalog.log import first_seq_since
 from airflow_assets.catalog.log_readers import read_readers
-from airflow_assets.catalog.tables import consumer, lineage
+from airflow_assets.catalog.tables import consumer, event, lineage
 from airflow_assets.exceptions import Conflict, InvalidRequest, NotFound
+from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.rules import json_text
 from airflow_assets.schemas.shipping import Bookmark, Bookmarks, LineageFilter
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from airflow_assets.schemas.actors import Caller
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 KIND = "shipper"
 _LONGEST_NAME = 250
-_AT_ONE_TIME = 1_000
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,10 @@ def open_bookmarks(conn: Connection, caller: Caller, body: BookmarksOpen) -> Boo
         stored = _find(conn, name)
         if stored is None:
             if since is None:
-                since = _first_since(conn, caller, db_now(conn) - timedelta(seconds=body.lookback))
-            stored = _Stored(since, {"begin": since, "filter": wanted})
+                begin = db_now(conn) - timedelta(seconds=body.lookback)
+                since = first_seq_since(conn, caller.tenant, begin, (lineage, event))
+            state = {"key": body.key, "exporter": exporter, "begin": since, "filter": wanted}
+            stored = _Stored(since, state)
             row = {
                 "kind": KIND,
                 "name": name,
@@ -79,7 +79,7 @@ def open_bookmarks(conn: Connection, caller: Caller, body: BookmarksOpen) -> Boo
 
 
 def move_bookmark(conn: Connection, caller: Caller, body: BookmarkMove) -> Bookmark:
-    """Move a bookmark forward; a repeat changes nothing.
+    """Move a bookmark forward, or leave it and note how a run ended; a repeat changes nothing.
 
     Raises:
         InvalidRequest: the new place is before the old one.
@@ -109,7 +109,21 @@ def move_bookmark(conn: Connection, caller: Caller, body: BookmarkMove) -> Bookm
             hint="Let one run at a time ship (max_active_runs=1), or give each an offset_key of its own.",
             value=stored.seq,
         )
+    _note(conn, name, stored, body, moved=stored.seq > body.expected)
     return Bookmark(exporter=body.exporter, seq=stored.seq, begin=stored.begin)
+
+
+def _note(conn: Connection, name: str, stored: _Stored, body: BookmarkMove, *, moved: bool) -> None:
+    """Keep when the exporter has confirmed, and how its run ended."""
+    noted: dict[str, Any] = {}
+    now = iso(db_now(conn)) if moved or body.result is not None else None
+    if moved:
+        noted["confirmed"] = now
+    if body.result is not None:
+        noted["result"] = {**body.result.to_json(), "ended": now}
+    if noted:
+        values = {"state": json_text({**stored.state, **noted})}
+        conn.execute(update(consumer).where(*_named(name)).values(values))
 
 
 def deletable(conn: Connection, caller: Caller, body: ShippedDelete) -> tuple[int, int, LineageFilter]:
@@ -128,20 +142,6 @@ def deletable(conn: Connection, caller: Caller, body: ShippedDelete) -> tuple[in
         own.append(stored)
     end = min(read_readers(conn).floor(lineage=True), *(stored.seq for stored in own))
     return max(stored.begin for stored in own), end, own[0].filter
-
-
-def _first_since(conn: Connection, caller: Caller, since: datetime) -> int:
-    """The number from which to read (exclusive) to see all lineage since then; compare ``log.py``."""
-    last = last_seq(conn)
-    early = (
-        select(lineage.c.seq)
-        .where(lineage.c.created >= since, lineage.c.tenant == caller.tenant)
-        .order_by(lineage.c.created)
-        .limit(_AT_ONE_TIME)
-        .subquery()
-    )
-    first = conn.execute(select(func.min(early.c.seq))).scalar()
-    return last if first is None else int(first) - 1
 
 
 def _name(caller: Caller, key: str, exporter: str) -> str:

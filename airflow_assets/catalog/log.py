@@ -48,14 +48,19 @@ def last_seq(conn: Connection) -> int:
     return int(value or 0)
 
 
-def first_seq_since(conn: Connection, tenant: str, since: datetime) -> int:
-    """Return the number from which a follower must read (exclusive) to see all entries since that time.
+def first_seq_since(
+    conn: Connection,
+    tenant: str,
+    since: datetime,
+    entries: Collection[Table] = (tables.event, tables.firing),
+) -> int:
+    """Return the number from which a reader must read (exclusive) to see all these entries since that time.
 
     Numbers are given at the end of a transaction and times at its begin, so of two events at nearly one time
     the later one can have the smaller number: the smallest number among those since then counts.
     """
     last = last_seq(conn)  # before the look for events: what comes in between has a greater number
-    found = [_first_since(conn, table, tenant, since) for table in (tables.event, tables.firing)]
+    found = [_first_since(conn, table, tenant, since) for table in entries]
     return min((first for first in found if first is not None), default=last + 1) - 1
 
 

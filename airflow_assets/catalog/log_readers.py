@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 IDLE = timedelta(days=7)
 SHOWN = 100
-READS = {"dag": (tables.event, tables.firing), "sensor": (tables.event,), "shipper": (tables.lineage,)}
-"""What readers of a kind read; of any other kind, events and lineage."""
+READS = {"dag": (tables.event, tables.firing), "sensor": (tables.event,)}
+"""What readers of a kind read; of any other kind, as shippers do, events and lineage."""
 OF_OTHER_LOGS = frozenset({"follower"})
 """Kinds whose position is a number of Airflow's own events."""
 

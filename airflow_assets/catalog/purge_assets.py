@@ -142,6 +142,7 @@ def _named(state: AssetState, now: datetime) -> dict[str, Any]:
         "asset_key": state.key,
         "id": state.id,
         "namespace": state.namespace,
+        "uri": state.uri,
         "purged": now,
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from airflow_assets.catalog import (
     assets,
     bookmarks,
+    changes,
     dependencies,
     event_listing,
     facets,
@@ -27,6 +28,7 @@ from airflow_assets.catalog import (
     record,
     restore,
     search,
+    shippers,
     shipping,
     transfer,
     waits,
@@ -93,10 +95,14 @@ if TYPE_CHECKING:
         BookmarkMove,
         Bookmarks,
         BookmarksOpen,
+        ChangesPage,
+        ChangesRead,
         DeletedLineage,
         LineagePage,
         LineageRead,
         ShippedDelete,
+        Shipper,
+        ShipperQuery,
     )
     from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
     from airflow_assets.schemas.waiting import EventWait, EventWaitResult
@@ -278,6 +284,14 @@ class CatalogService(AssetRunOperations, OverviewOperations):
     def read_lineage(self, caller: Caller, body: LineageRead) -> LineagePage:
         """Return the lineage events after a number, oldest first."""
         return self._read(lambda conn: shipping.read_lineage(conn, caller, body))
+
+    def read_changes(self, caller: Caller, body: ChangesRead) -> ChangesPage:
+        """Return the changes between two numbers that no lineage tells, oldest first."""
+        return self._read(lambda conn: changes.read_changes(conn, caller, body))
+
+    def list_shippers(self, caller: Caller, query: ShipperQuery) -> Page[Shipper]:
+        """Return one page of the exporters that have a bookmark, and how they do."""
+        return self._read(lambda conn: shippers.list_shippers(conn, caller, query))
 
     def delete_shipped(self, caller: Caller, body: ShippedDelete) -> DeletedLineage:
         """Delete lineage that has been shipped."""

@@ -203,6 +203,7 @@ purged_asset = Table(
     Column("asset_key", bytes_of(32), nullable=False, index=True),
     Column("id", exact_text(1500), nullable=False),
     Column("namespace", exact_text(150)),
+    Column("uri", exact_text(1500)),
     Column("purged", UtcDateTime, nullable=False),
     **_OPTIONS,
 )

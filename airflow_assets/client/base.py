@@ -13,6 +13,7 @@ from airflow_assets.schemas.dashboard import StalenessQuery
 from airflow_assets.schemas.leases import ForcedUnlockQuery, LeaseQuery
 from airflow_assets.schemas.operations import OPERATIONS, GetOptions, UpsertResult
 from airflow_assets.schemas.queries import AssetQuery, EventQuery, LineageQuery, UsageQuery
+from airflow_assets.schemas.shipping import ShipperQuery
 from airflow_assets.schemas.transfer import ExportQuery
 from airflow_assets.schemas.trigger_listing import TriggerQuery
 
@@ -60,10 +61,13 @@ if TYPE_CHECKING:
         BookmarkMove,
         Bookmarks,
         BookmarksOpen,
+        ChangesPage,
+        ChangesRead,
         DeletedLineage,
         LineagePage,
         LineageRead,
         ShippedDelete,
+        Shipper,
     )
     from airflow_assets.schemas.transfer import ExportRow, ImportRequest, ImportResult
     from airflow_assets.schemas.trigger_listing import Triggers
@@ -246,6 +250,18 @@ class CatalogClient(AssetRunCalls):
         >>> client.read_lineage(LineageRead(after=page.next_after))
         """
         return cast("LineagePage", self._call("read_lineage", read))
+
+    def read_changes(self, read: ChangesRead) -> ChangesPage:
+        """Return the changes of assets between two numbers of the log that no lineage tells, oldest first."""
+        return cast("ChangesPage", self._call("read_changes", read))
+
+    def list_shippers(self, query: ShipperQuery | None = None) -> Page[Shipper]:
+        """Return one page of the exporters that have a bookmark: how far they are, how the last run ended."""
+        return cast("Page[Shipper]", self._call("list_shippers", query or ShipperQuery()))
+
+    def iter_shippers(self, query: ShipperQuery | None = None) -> Iterator[Shipper]:
+        """Go through all exporters that have a bookmark."""
+        yield from self._walk(self.list_shippers, query or ShipperQuery())
 
     def open_bookmarks(self, request: BookmarksOpen) -> Bookmarks:
         """Return how far each exporter of a shipper has come; a new one begins ``lookback`` seconds ago."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from airflow_assets.schemas.assets import Asset, AssetRef
-    from airflow_assets.schemas.shipping import ShippedEvent
+    from airflow_assets.schemas.shipping import ShippedChange, ShippedEvent
 
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]*")
 _MAX_ID = 250
@@ -35,13 +37,17 @@ class ExportBatch:
     """Some lineage events, oldest first, each task run's together.
 
     :param assets: the assets that the events name, by that name, as they are now.
+    :param changes: changes of assets that no lineage tells, oldest first, for an exporter that takes them.
     """
 
-    __slots__ = ("assets", "events")
+    __slots__ = ("assets", "changes", "events")
 
-    def __init__(self, events: list[ShippedEvent], assets: dict[str, Asset]) -> None:
+    def __init__(
+        self, events: list[ShippedEvent], assets: dict[str, Asset], changes: Sequence[ShippedChange] = ()
+    ) -> None:
         self.events = events
         self.assets = assets
+        self.changes = list(changes)
 
     def asset(self, ref: AssetRef) -> Asset | None:
         """Return the whole asset; None if it was never stored or has been purged."""
@@ -70,6 +76,10 @@ class AssetExporter(ABC):
 
     confirms_at_finish: ClassVar[bool] = False
     """False: a batch is delivered when :meth:`export` has returned. True: all are when :meth:`finish` has."""
+
+    takes_changes: ClassVar[bool] = False
+    """Whether batches also hold what people and other systems changed, and every deletion; then a batch may
+    be without lineage events."""
 
     def __init__(self, id: str) -> None:  # noqa: A002 - the contract's name
         if not _ID.fullmatch(str(id)) or len(id) > _MAX_ID:

@@ -6,29 +6,28 @@ import logging
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from airflow_assets.exporters.base import AssetExporter, ExportBatch, ExportFailed, Shipment
+from airflow_assets.exporters.reading import Stretch, stretches
 from airflow_assets.schemas.base import iso
 from airflow_assets.schemas.shipping import (
     BookmarkMove,
     BookmarksOpen,
     LineageFilter,
-    LineageRead,
     ShippedDelete,
+    ShippingResult,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from airflow_assets.client.base import CatalogClient
-    from airflow_assets.schemas.assets import Asset
-    from airflow_assets.schemas.shipping import ShippedEvent
 
 log = logging.getLogger(__name__)
 PROGRESS_EVERY = 5.0
 """Seconds."""
-PAGE = 500
+_LONGEST_ERROR = 10_000
 
 
 @dataclass(frozen=True)
@@ -74,20 +73,14 @@ class _Lane:
     """An exporter on its way.
 
     :param confirmed: where its bookmark stands. :param reached: what it has got, or need not get.
+    :param size: lineage events it has got. :param changes: changes of assets, if it takes them.
     """
 
     exporter: AssetExporter
     confirmed: int
     reached: int
     size: int = 0
-
-
-class _Stretch(NamedTuple):
-    """A piece of the log, up to ``end``, in which no task run is cut in two."""
-
-    events: list[ShippedEvent]
-    assets: dict[str, Asset]
-    end: int
+    changes: int = 0
 
 
 def ship(client: CatalogClient, exporters: Sequence[AssetExporter], order: Order) -> Outcome:
@@ -150,7 +143,8 @@ class _Lanes:
             self._attempt(lane, lambda lane=lane: lane.exporter.start(self._order.shipment))
         if self._lanes:
             begin = min(lane.reached for lane in self._lanes)
-            for stretch in _stretches(self._client, begin, self._order.filter):
+            changes = any(lane.exporter.takes_changes for lane in self._lanes)
+            for stretch in stretches(self._client, begin, self._order.filter, changes=changes):
                 self._take(stretch)
                 if not self._lanes:
                     break
@@ -161,7 +155,7 @@ class _Lanes:
         for lane in self._lanes:
             _abandon(lane.exporter)
 
-    def _take(self, stretch: _Stretch) -> None:
+    def _take(self, stretch: Stretch) -> None:
         for lane in list(self._lanes):
             if lane.reached < stretch.end:
                 self._attempt(lane, lambda lane=lane: self._export(lane, stretch))
@@ -172,31 +166,47 @@ class _Lanes:
             self._told = time.monotonic()
             self._tell("Shipping")
 
-    def _export(self, lane: _Lane, stretch: _Stretch) -> None:
+    def _export(self, lane: _Lane, stretch: Stretch) -> None:
         events = [event for event in stretch.events if event.seq > lane.reached]
-        if events:
-            lane.exporter.export(ExportBatch(events, stretch.assets))
+        wanted = stretch.changes if lane.exporter.takes_changes else ()
+        changes = [change for change in wanted if change.seq > lane.reached]
+        if events or changes:
+            lane.exporter.export(ExportBatch(events, stretch.assets, changes))
         lane.size += len(events)
+        lane.changes += len(changes)
         lane.reached = stretch.end
-        if events and not lane.exporter.confirms_at_finish:
+        if (events or changes) and not lane.exporter.confirms_at_finish:
             self._confirm(lane)
 
     def _finish(self, lane: _Lane) -> None:
         results = lane.exporter.finish()
-        self._confirm(lane)
-        self._outcome.outputs[lane.exporter.id] = {"size": lane.size, **results}
+        self._confirm(lane, ShippingResult(size=lane.size))
+        taken = {"changes": lane.changes} if lane.exporter.takes_changes else {}
+        self._outcome.outputs[lane.exporter.id] = {"size": lane.size, **taken, **results}
         self._outcome.problems += lane.exporter.problems
         log.info("Exporter %r has confirmed %d lineage events.", lane.exporter.id, lane.size)
 
-    def _confirm(self, lane: _Lane) -> None:
-        if lane.reached > lane.confirmed:
-            move = BookmarkMove(
-                key=self._order.shipment.key,
-                exporter=lane.exporter.id,
-                expected=lane.confirmed,
-                seq=lane.reached,
-            )
-            lane.confirmed = self._client.move_bookmark(move).seq
+    def _confirm(self, lane: _Lane, result: ShippingResult | None = None) -> None:
+        if lane.reached > lane.confirmed or result is not None:
+            lane.confirmed = self._move(lane, lane.reached, result)
+
+    def _move(self, lane: _Lane, seq: int, result: ShippingResult | None) -> int:
+        move = BookmarkMove(
+            key=self._order.shipment.key,
+            exporter=lane.exporter.id,
+            expected=lane.confirmed,
+            seq=seq,
+            result=result,
+        )
+        return self._client.move_bookmark(move).seq
+
+    def _report(self, lane: _Lane, error: Exception) -> None:
+        """Let the catalogue show why an exporter failed; the task fails for that anyway."""
+        told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+        try:
+            self._move(lane, lane.confirmed, ShippingResult(size=lane.size, error=told))
+        except Exception:
+            log.exception("How exporter %r failed could not be noted in the catalogue.", lane.exporter.id)
 
     def _attempt(self, lane: _Lane, step: Any) -> None:
         """Take a step of one exporter; its failure is its own."""
@@ -208,36 +218,12 @@ class _Lanes:
             self._outcome.errors[lane.exporter.id] = error
             self._outcome.problems += lane.exporter.problems
             _abandon(lane.exporter)
+            self._report(lane, error)
 
     def _tell(self, what: str) -> None:
         done = ", ".join(f"{lane.exporter.id}: {lane.size}" for lane in self._lanes)
         end = self._outcome.end
         log.info("%s: %d lineage events read, up to %s; %s.", what, self._outcome.size, end, done)
-
-
-def _stretches(client: CatalogClient, after: int, wanted: LineageFilter) -> Iterator[_Stretch]:
-    """Read the log to its end, a page at a time; a task run at the end of a page waits for the next one."""
-    held: list[ShippedEvent] = []
-    held_assets: dict[str, Asset] = {}
-    while True:
-        page = client.read_lineage(LineageRead(after=after, filter=wanted, limit=PAGE))
-        events = held + page.items
-        assets = {**held_assets, **page.assets}
-        held = [] if page.at_end else _of_last_run(events)
-        ready = events[: len(events) - len(held)]
-        yield _Stretch(ready, assets, held[0].seq - 1 if held else page.next_after)
-        if page.at_end:
-            return
-        names = {ref.id for event in held for ref in (*event.inputs, *event.outputs)}
-        held_assets = {name: asset for name, asset in assets.items() if name in names}
-        after = page.next_after
-
-
-def _of_last_run(events: list[ShippedEvent]) -> list[ShippedEvent]:
-    for at in range(len(events) - 1, -1, -1):
-        if events[at].task != events[-1].task:
-            return events[at + 1 :]
-    return list(events)
 
 
 def _delete(client: CatalogClient, exporters: list[str], key: str) -> int:

@@ -57,16 +57,19 @@ def _told(message: str) -> str:
     return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
 
 
+MaskedMessage = Annotated[str, Field(max_length=_MAX_RAW_MESSAGE), AfterValidator(_told)]
+"""What went wrong: passwords of URIs and values of sensitive names masked, cut to :data:`MAX_MESSAGE`."""
+
+
 class TaskError(Schema):
     """The exception that ended a try.
 
     :param type: its class, with the module unless it is built in.
-    :param message: at most :data:`MAX_MESSAGE` characters; passwords of URIs and values of sensitive names
-        are masked in it.
+    :param message: masked, and cut to 2,000 characters.
     """
 
     type: Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^\x00]+$")]
-    message: Annotated[str, Field(max_length=_MAX_RAW_MESSAGE), AfterValidator(_told)]
+    message: MaskedMessage
 
 
 class TaskRunRecord(Schema):

@@ -60,10 +60,14 @@ from airflow_assets.schemas.shipping import (
     BookmarkMove,
     Bookmarks,
     BookmarksOpen,
+    ChangesPage,
+    ChangesRead,
     DeletedLineage,
     LineagePage,
     LineageRead,
     ShippedDelete,
+    Shipper,
+    ShipperQuery,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ExportRow, ImportRequest, ImportResult
 from airflow_assets.schemas.trigger_listing import TriggerQuery, Triggers
@@ -268,6 +272,8 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             "delete_shipped", "POST", "/lineage/delete", Action.DELETE, DeletedLineage, body=ShippedDelete
         ),
+        Operation("read_changes", "POST", "/changes/read", Action.LIST, ChangesPage, body=ChangesRead),
+        Operation("list_shippers", "GET", "/shippers", Action.LIST, Page[Shipper], query=ShipperQuery),
         Operation("open_bookmarks", "POST", "/bookmarks/open", Action.UPDATE, Bookmarks, body=BookmarksOpen),
         Operation("move_bookmark", "POST", "/bookmarks/move", Action.UPDATE, Bookmark, body=BookmarkMove),
         Operation("dependencies", "GET", "/dependencies", Action.VIEW, Graph, query=DependencyQuery),

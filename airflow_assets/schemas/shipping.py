@@ -13,7 +13,8 @@ from pydantic import Field
 
 from airflow_assets.schemas.assets import Asset, AssetType, Namespace
 from airflow_assets.schemas.base import Schema, Utc
-from airflow_assets.schemas.lineage import AirflowId, LineageEvent
+from airflow_assets.schemas.events import Event
+from airflow_assets.schemas.lineage import AirflowId, LineageEvent, MaskedMessage
 from airflow_assets.schemas.queries import Limit
 
 ShipperKey = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$")]
@@ -80,6 +81,37 @@ class LineagePage(Schema):
     at_end: bool
 
 
+class ChangesRead(Schema):
+    """The changes of assets after number ``after``, up to ``upto``, that no lineage tells, oldest first.
+
+    ``limit`` entries of the log are looked at. Every given filter must hold.
+    """
+
+    after: Seq
+    upto: Seq
+    asset_namespace: Namespace | None = None
+    asset_types: list[AssetType] | None = None
+    limit: Limit = 500
+
+
+class ShippedChange(Event):
+    """A change of an asset that no task run's lineage tells, or a deletion.
+
+    :param uri: the asset's URI, as it is now or was when the asset was purged.
+    :param former_id: what the asset was called before this very change renamed it, else null.
+    """
+
+    uri: str | None = None
+    former_id: str | None = None
+
+
+class ChangesPage(Schema):
+    """One page of changes. :param next_after: everything up to this number has been looked at."""
+
+    items: list[ShippedChange]
+    next_after: int
+
+
 class Bookmark(Schema):
     """How far an exporter has confirmed. :param begin: what is numbered up to here was not its to ship."""
 
@@ -106,13 +138,59 @@ class Bookmarks(Schema):
     items: list[Bookmark]
 
 
+class ShippingResult(Schema):
+    """How a run of an exporter ended.
+
+    :param size: lineage events that it was given. :param error: why it failed, masked and cut; null if not.
+    """
+
+    size: Annotated[int, Field(ge=0)]
+    error: MaskedMessage | None = None
+
+
 class BookmarkMove(Schema):
-    """Move an exporter's bookmark from ``expected`` to ``seq``, if it still stands there."""
+    """Move an exporter's bookmark from ``expected`` to ``seq``, if it still stands there.
+
+    :param result: how the run ended, which this move closes; the bookmark may then also stay where it is.
+    """
 
     key: ShipperKey
     exporter: ExporterId
     expected: Seq
     seq: Seq
+    result: ShippingResult | None = None
+
+
+class LastShipping(ShippingResult):
+    """How the last run of an exporter ended, and when."""
+
+    ended: Utc
+
+
+class ShipperQuery(Schema):
+    """One page of the exporters of shippers."""
+
+    limit: Limit = 100
+    cursor: str | None = None
+
+
+class Shipper(Schema):
+    """One exporter of a shipper.
+
+    :param seq: up to which number of the log it has confirmed.
+    :param backlog: how many numbers of the log lie behind that: events of assets and lineage events.
+    :param waiting_since: when the first lineage event behind it was recorded; null if there is none.
+    :param confirmed: when it last confirmed anything; null if it never has.
+    :param result: how its last run ended; null before the end of the first.
+    """
+
+    key: str
+    exporter: str
+    seq: int
+    backlog: int
+    waiting_since: Utc | None
+    confirmed: Utc | None
+    result: LastShipping | None
 
 
 class ShippedDelete(Schema):

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import func, select, update
 
-from airflow_assets.catalog import shipping, tables
+from airflow_assets.catalog import changes, shipping, tables
 from airflow_assets.exceptions import Conflict, InvalidRequest, NotFound
+from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.assets import AssetInput, AssetRef, Rename
 from airflow_assets.schemas.lineage import (
     Bundle,
@@ -21,14 +22,18 @@ from airflow_assets.schemas.lineage import (
     TaskRunRecord,
     TaskState,
 )
+from airflow_assets.schemas.purge import Purge
 from airflow_assets.schemas.queries import LineageQuery
 from airflow_assets.schemas.shipping import (
     BookmarkMove,
     BookmarksOpen,
+    ChangesRead,
     LineageFilter,
     LineageRead,
     ShippedDelete,
     ShippedEvent,
+    ShipperQuery,
+    ShippingResult,
 )
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
 from tests.support.catalog_rows import CALLER, caller
@@ -330,3 +335,72 @@ def test_nothing_hidden_is_deleted(service: CatalogService) -> None:
     service.move_bookmark(stranger, move)
     assert service.delete_shipped(stranger, ShippedDelete(key="k", exporters=["x"])).deleted == 0
     assert runs(all_after(service)) == ["a"]
+
+
+def test_shippers_are_listed_with_what_waits_for_them(service: CatalogService) -> None:
+    begin = datetime.now(timezone.utc) - timedelta(minutes=1)
+    opened(service, "a", "b", "c")
+    other = CALLER.model_copy(update={"tenant": "main0"})
+    service.open_bookmarks(other, BookmarksOpen(key="dag.ship", exporters=["x"], lookback=DAY))
+    record(service, "r1")
+    end = all_after(service)[-1].seq
+    (a, b, _) = opened(service, "a", "b", "c")
+    result = ShippingResult(size=1)
+    service.move_bookmark(
+        CALLER, BookmarkMove(key="dag.ship", exporter="a", expected=a.seq, seq=end, result=result)
+    )
+    failed = ShippingResult(size=0, error="no answer from https://me:hunter2@h/x")
+    service.move_bookmark(
+        CALLER, BookmarkMove(key="dag.ship", exporter="b", expected=b.seq, seq=b.seq, result=failed)
+    )
+    first = service.list_shippers(CALLER, ShipperQuery(limit=2))
+    rest = service.list_shippers(CALLER, ShipperQuery(limit=2, cursor=first.next_cursor))
+    assert rest.next_cursor is None
+    a_now, b_now, c_now = [*first.items, *rest.items]
+    assert [one.exporter for one in (a_now, b_now, c_now)] == ["a", "b", "c"]
+    assert (a_now.seq, a_now.waiting_since) == (end, None)
+    assert a_now.confirmed is not None
+    assert a_now.confirmed > begin
+    assert a_now.result is not None
+    assert (a_now.result.size, a_now.result.error, a_now.result.ended) == (1, None, a_now.confirmed)
+    assert (b_now.backlog, b_now.confirmed) == (c_now.backlog, None)
+    assert b_now.backlog > a_now.backlog
+    assert b_now.waiting_since is not None
+    assert b_now.waiting_since > begin
+    assert b_now.result is not None
+    assert b_now.result.error == "no answer from https://me:***@h/x"
+    assert c_now.result is None
+
+
+def all_changes(service: CatalogService, after: int, upto: int, limit: int) -> list[tuple[str, str, Any]]:
+    found: list[tuple[str, str, Any]] = []
+    while after < upto:
+        page = service.read_changes(CALLER, ChangesRead(after=after, upto=upto, limit=limit))
+        assert page.next_after > after
+        found += [(one.event.value, one.asset.id, one.uri) for one in page.items]
+        after = page.next_after
+    return found
+
+
+def test_changes_are_those_that_no_lineage_tells(
+    service: CatalogService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Caller(source=Source(kind=SourceKind.TASK, dag_id="etl"))
+    service.create_asset(CALLER, AssetInput(id="a", type=TABLE, uri="s3://lake/a"))
+    service.create_asset(task, AssetInput(id="b", type=TABLE))
+    service.rename_asset(CALLER, Rename(old_id="a", new_id="c"))
+    service.delete_asset(task, "b")
+    wanted = [("CREATED", "a", "s3://lake/a"), ("UPDATED", "c", "s3://lake/a"), ("DELETED", "b", None)]
+    for limit in (1, 2, 100):
+        assert all_changes(service, 0, 100, limit) == wanted
+    monkeypatch.setattr(changes, "PAGE_BYTES", 1)
+    assert all_changes(service, 0, 100, 100) == wanted
+    page = service.read_changes(CALLER, ChangesRead(after=0, upto=3))
+    assert [one.former_id for one in page.items] == [None], "one change a page"
+    assert page.items[0].seq == page.next_after
+    purge = Purge(end_date=datetime.now(timezone.utc) + timedelta(days=1))
+    service.purge(CALLER, purge)
+    monkeypatch.undo()
+    assert all_changes(service, 0, 100, 100) == [*wanted, ("DELETED", "c", "s3://lake/a")]
+    hidden = service.read_changes(caller("x"), ChangesRead(after=0, upto=100, asset_types=["Other"]))
+    assert hidden.items == []

@@ -9,10 +9,10 @@ from airflow_assets.client.base import CatalogClient
 from airflow_assets.client.in_process import InProcessTransport
 from airflow_assets.exporters.base import Shipment
 from airflow_assets.exporters.shipping import Order, Outcome, raise_failures, ship
+from airflow_assets.schemas.actors import Caller, Source, SourceKind
 from airflow_assets.schemas.assets import AssetInput, AssetRef
 from airflow_assets.schemas.lineage import Bundle, TaskError, TaskRun, TaskRunRecord, TaskState
 from airflow_assets.schemas.shipping import LineageFilter
-from tests.support.catalog_rows import CALLER
 
 if TYPE_CHECKING:
     from airflow_assets.catalog.service import CatalogService
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLE, FILE = "airflow_assets.types.Table", "airflow_assets.types.File"
 BEGAN = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+TASK = Caller(source=Source(kind=SourceKind.TASK, dag_id="etl"))
 ORDERS = AssetRef(id="postgres://db:5432/shop/public/orders", type=TABLE)
 
 
@@ -39,7 +40,7 @@ def record(
     """One try that read the orders and wrote a report, unless told otherwise."""
     made = outputs or [AssetInput(id="report", type=FILE, metadata={"owner": "data"})]
     service.record_task_run(
-        CALLER,
+        TASK,
         TaskRunRecord(
             task=TaskRun(
                 dag_id="etl", run_id=run_id, task_id=task_id, map_index=map_index, try_number=try_number

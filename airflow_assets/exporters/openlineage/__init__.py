@@ -7,7 +7,7 @@ exporter starts.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_assets.exporters.base import AssetExporter, ExportBatch, Shipment
 from airflow_assets.exporters.openlineage.mapping import Mappings
@@ -22,6 +22,8 @@ __all__ = ["OpenLineageAssetExporter"]
 
 class OpenLineageAssetExporter(AssetExporter):
     """Sends each lineage event as an OpenLineage run event: the task is the job, assets are datasets.
+
+    What no task run did is sent as events of datasets: writes by people and other systems, deletions, purges.
 
     :param uri: base address of an OpenLineage server, such as ``http://marquez:5000``.
     :param conn_id: an Airflow connection: its address, unless ``uri`` is given; password or ``extra`` hold
@@ -42,6 +44,8 @@ class OpenLineageAssetExporter(AssetExporter):
 
     >>> OpenLineageAssetExporter("marquez", uri="http://marquez:5000")
     """
+
+    takes_changes: ClassVar[bool] = True
 
     def __init__(
         self,

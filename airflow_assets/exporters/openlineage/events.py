@@ -12,10 +12,13 @@ from airflow_assets.exporters.openlineage.facets import (
     job_facets,
     run_facets,
     with_creation,
+    with_life,
 )
 from airflow_assets.exporters.openlineage.mapping import MissingKeys
 from airflow_assets.exporters.openlineage.naming import dataset_name
+from airflow_assets.schemas.assets import Asset
 from airflow_assets.schemas.base import iso
+from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.lineage import TaskState
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_assets.exporters.openlineage.mapping import Mappings
     from airflow_assets.exporters.openlineage.runs import Runs
     from airflow_assets.schemas.assets import AssetRef
-    from airflow_assets.schemas.shipping import ShippedEvent
+    from airflow_assets.schemas.shipping import ShippedChange, ShippedEvent
 
 Emitted = ol.RunEvent | ol.DatasetEvent
 _Description = tuple[str, str, dict[str, Any]]
@@ -72,6 +75,34 @@ class Builder:
             *(self._run_event(ol.RunState.RUNNING, _end(one), one, batch) for one in events[:-1]),
             self._run_event(STATES[last.state], _end(last), last, batch),
         ]
+
+    def of_changes(self, changes: list[ShippedChange]) -> list[Emitted]:
+        """Return what to send of changes of one asset: its dataset, and whether it came, went or moved."""
+        found: list[Emitted] = []
+        for change in changes:
+            try:
+                namespace, name, facets = self._changed(change)
+            except MissingKeys as missing:
+                self._report(str(missing))
+                continue
+            dataset = ol.StaticDataset(namespace, name, facets=facets)
+            found.append(
+                ol.DatasetEvent(eventTime=iso(change.event_time), dataset=dataset, producer=PRODUCER)
+            )
+        return found
+
+    def _changed(self, change: ShippedChange) -> _Description:
+        """Name and facets of the asset as the change left it.
+
+        :raises MissingKeys: the asset is of a mapped type and lacks a mapped key.
+        """
+        asset = _asset_of(change)
+        mapped: dict[str, Any] = self._mappings.of(asset.id, asset.type, asset)
+        namespace, name = dataset_name(asset.id, asset, self._tenant)
+        namespace, name = mapped.pop("namespace", namespace), mapped.pop("name", name)
+        facets = dataset_facets(namespace, asset, mapped, written=True)
+        former = change.former_id and dataset_name(change.former_id, asset, self._tenant)
+        return namespace, name, with_life(facets, change.event, (namespace, name), former or None)
 
     def _run_event(
         self, kind: ol.RunState, when: datetime, event: ShippedEvent, batch: ExportBatch | None
@@ -145,6 +176,22 @@ def tries(batch: ExportBatch) -> list[list[ShippedEvent]]:
         else:
             found.append([event])
     return found
+
+
+def by_asset(batch: ExportBatch) -> list[list[ShippedChange]]:
+    """Return the changes of a batch, each asset's together and in their order, also through a rename."""
+    found: dict[str, list[ShippedChange]] = {}
+    for change in batch.changes:
+        before = found.pop(change.former_id, []) if change.former_id else []
+        found.setdefault(change.asset.id, before).append(change)
+    return list(found.values())
+
+
+def _asset_of(change: ShippedChange) -> Asset:
+    """The asset as it was told; only its URI is that of now."""
+    members = {name: getattr(change.asset, name) for name in type(change.asset).model_fields}
+    deleted = change.event is EventKind.DELETED
+    return Asset.model_construct(**members, uri=change.uri, group=None, deleted=deleted)
 
 
 def _end(event: ShippedEvent) -> datetime:

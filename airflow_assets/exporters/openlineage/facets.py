@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage.client import facet_v2 as f
 
 from airflow_assets import __version__
+from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.lineage import TaskState
 
 if TYPE_CHECKING:
@@ -59,6 +60,28 @@ def with_creation(
     if asset is None or asset.created != event.created or "lifecycleStateChange" in facets:
         return facets
     return {**facets, "lifecycleStateChange": _lifecycle("CREATE")}
+
+
+def with_life(
+    facets: dict[str, DatasetFacet],
+    kind: EventKind,
+    now: tuple[str, str],
+    before: tuple[str, str] | None,
+) -> dict[str, DatasetFacet]:
+    """Return the facets of a changed dataset, with CREATE of a new one, RENAME of one with another name.
+
+    :param now: namespace and name of the dataset. :param before: those it had, where it was renamed.
+    """
+    if kind is EventKind.CREATED:
+        return {"lifecycleStateChange": _lifecycle("CREATE"), **facets}
+    if before is None or before == now:
+        return facets
+    life = f.lifecycle_state_change_dataset
+    previous = life.PreviousIdentifier(namespace=before[0], name=before[1])
+    renamed = life.LifecycleStateChangeDatasetFacet(
+        lifecycleStateChange=life.LifecycleStateChange.RENAME, previousIdentifier=previous, **_BY
+    )
+    return {**facets, "lifecycleStateChange": renamed}
 
 
 def run_facets(event: ShippedEvent, parent: tuple[str, str, str], engine: str) -> dict[str, RunFacet]:

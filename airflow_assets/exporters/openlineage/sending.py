@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from openlineage.client.serde import Serde
 
 from airflow_assets.exporters.openlineage.delivery import Delivery
-from airflow_assets.exporters.openlineage.events import Builder, tries
+from airflow_assets.exporters.openlineage.events import Builder, by_asset, tries
 from airflow_assets.exporters.openlineage.runs import Runs
 from airflow_assets.exporters.openlineage.transport import client_config
 from airflow_assets.exporters.whole_files import default_folder, put_whole
@@ -44,10 +44,12 @@ class Sender:
     def send(self, batch: ExportBatch) -> None:
         """Send the events of a batch; what is refused is in a dead-letter file when this returns."""
         groups = [self._builder.of_try(events, batch) for events in tries(batch)]
+        groups += [self._builder.of_changes(changes) for changes in by_asset(batch)]
+        first = min([one.seq for one in batch.events[:1]] + [one.seq for one in batch.changes[:1]])
         try:
             self._delivery.send(groups)
         finally:
-            self._dead.publish(batch.events[0].seq)
+            self._dead.publish(first)
         self._sent += sum(map(len, groups))
 
     def close(self) -> dict[str, Any]:

@@ -252,6 +252,8 @@ LISTINGS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "list_leases": ("GET", "/locks", {"params": {"limit": 100}}),
     "list_forced_unlocks": ("GET", "/locks/forced", {"params": {"assetId": "counted-0"}}),
     "read_lineage": ("POST", "/lineage/read", {"json": {"after": 0, "limit": 100}}),
+    "read_changes": ("POST", "/changes/read", {"json": {"after": 0, "upto": 10**9, "limit": 100}}),
+    "list_shippers": ("GET", "/shippers", {"params": {"limit": 100}}),
     "export_rows": ("GET", "/export", {"params": {"limit": 100}}),
 }
 
@@ -275,6 +277,7 @@ def filled(admin: Any) -> None:
     run = uuid.uuid4().hex
     for number in range(10):
         record_run(f"{run}-{number}", [f"counted-{n}" for n in range(number * 12, number * 12 + 12)])
+    admin("POST", "/bookmarks/open", json={"key": "counted", "exporters": ["a", "b", "c"], "lookback": 0})
     admin("POST", "/locks/acquire", json={"assetIds": ["counted-1"]})
     admin("POST", "/locks/acquire", json={"assetIds": ["counted-0"]})
     admin("POST", "/locks/force-unlock", json={"assetId": "counted-0", "reason": "counting"})

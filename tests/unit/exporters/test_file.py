@@ -199,7 +199,7 @@ def event(dag_id: str, seq: int) -> ShippedEvent:
 def test_memory_does_not_grow_with_the_log(
     catalog: CatalogService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_assets.exporters.shipping.PAGE", 20)
+    monkeypatch.setattr("airflow_assets.exporters.reading.PAGE", 20)
 
     def peak(count: int, key: str) -> int:
         tracemalloc.start()
@@ -228,7 +228,7 @@ def test_the_path_need_not_be_given(
 
 
 def test_a_try_is_never_cut_in_two(catalog: CatalogService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_assets.exporters.shipping.PAGE", 2)
+    monkeypatch.setattr("airflow_assets.exporters.reading.PAGE", 2)
     batches: list[list[str]] = []
 
     class Own(AssetExporter):

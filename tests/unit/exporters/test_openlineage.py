@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import threading
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ from airflow.models.connection import Connection
 from airflow_assets.exporters import ExportFailed, OpenLineageAssetExporter
 from airflow_assets.exporters.openlineage import delivery
 from airflow_assets.exporters.openlineage.runs import Runs
-from airflow_assets.schemas.assets import AssetInput, AssetRef
+from airflow_assets.schemas.actors import Caller, Source, SourceKind
+from airflow_assets.schemas.assets import AssetInput, AssetRef, AssetUpdate, Rename
 from airflow_assets.schemas.lineage import Bundle, TaskError, TaskState
-from airflow_assets.schemas.shipping import LineageRead
+from airflow_assets.schemas.purge import Purge
+from airflow_assets.schemas.shipping import LineageRead, ShipperQuery
 from tests.support.catalog_rows import CALLER
 from tests.support.openlineage_receiver import Receiver
 from tests.support.shipping import FILE, ORDERS, TABLE, record, shipped
@@ -138,7 +141,7 @@ def test_a_second_run_ships_only_what_is_new(catalog: CatalogService, receiver: 
     assert shipped(catalog, exporter(receiver)).to_json() == {
         "size": 0,
         "endFetchedDate": None,
-        "outputs": {"ol": {"size": 0, "sent": 0, "deadLetters": 0}},
+        "outputs": {"ol": {"size": 0, "changes": 0, "sent": 0, "deadLetters": 0}},
     }
     record(catalog, run_id="r2")
     assert shipped(catalog, exporter(receiver)).size == 1
@@ -345,7 +348,7 @@ def test_where_the_provider_is_active_only_datasets_are_added_to_its_runs(
 def test_killed_in_the_middle_and_run_again_nothing_is_lost_and_runs_are_the_same(
     catalog: CatalogService, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_assets.exporters.shipping.PAGE", 10)
+    monkeypatch.setattr("airflow_assets.exporters.reading.PAGE", 10)
     for number in range(40):
         record(catalog, run_id=f"r{number}")
 
@@ -427,6 +430,87 @@ def test_a_deleted_asset_is_a_dropped_dataset(catalog: CatalogService, receiver:
     catalog.delete_asset(CALLER, "gs://b/x")
     record(catalog, run_id="r2", bundles=[Bundle(inputs=[AssetRef(id="plain")])])
     shipped(catalog, exporter(receiver))
-    (output,) = [output for event in receiver.events for output in event["outputs"]]
+    (output,) = [output for event in receiver.events for output in event.get("outputs", [])]
     assert names([output]) == [("gs://b", "x")]
     assert output["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "DROP"
+
+
+def lives(receiver: Receiver) -> list[tuple[str, str, str | None]]:
+    """The events of datasets: namespace and name, and what happened to it."""
+    datasets = [event["dataset"] for event in receiver.events if "dataset" in event]
+    life = [one["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") for one in datasets]
+    return [(one["namespace"], one["name"], kind) for one, kind in zip(datasets, life, strict=True)]
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_what_no_task_did_is_sent_as_events_of_datasets(
+    active: bool, catalog: CatalogService, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writes by people, deletions and purges; also beside the provider, which cannot know of them."""
+    monkeypatch.setattr("airflow_assets.exporters.reading.PAGE", 3)
+    monkeypatch.setattr(Runs, "active", active)
+    record(catalog, outputs=[AssetInput(id="report", type=FILE)])
+    by_task = Caller(source=Source(kind=SourceKind.TASK, dag_id="tidy"))
+    catalog.create_asset(CALLER, AssetInput(id="plain", type=TABLE, metadata={"owner": "data-team"}))
+    catalog.upsert_asset(by_task, AssetInput(id="of a task", type=TABLE))
+    catalog.update_asset(CALLER, "plain", AssetUpdate(description="What was *sold*."))
+    catalog.rename_asset(CALLER, Rename(old_id="plain", new_id="named"))
+    catalog.create_asset(CALLER, AssetInput(id="s3-like", type=FILE, uri="s3://lake/x.parquet"))
+    record(catalog, run_id="r2", bundles=[Bundle(inputs=[ORDERS])])
+    tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+    purge = Purge(asset_id="s3-like", end_date=tomorrow, purge_asset_usages=False, purge_asset_lineages=False)
+    assert catalog.purge(by_task, purge).purged_assets_count == 1
+    catalog.delete_asset(CALLER, "named")
+
+    outcome = shipped(catalog, exporter(receiver))
+    assert (outcome.size, outcome.outputs["ol"]["changes"]) == (2, 6)
+    of_assets = [one for one in lives(receiver) if one[1] in {"plain", "named"}]
+    assert of_assets == [
+        ("airflow_assets", "plain", "CREATE"),
+        ("airflow_assets", "plain", None),
+        ("airflow_assets", "named", "RENAME"),
+        ("airflow_assets", "named", "DROP"),
+    ]
+    assert [one for one in lives(receiver) if one[0] == "s3://lake"] == [
+        ("s3://lake", "x.parquet", "CREATE"),
+        ("s3://lake", "x.parquet", "DROP"),
+    ]
+    renamed = next(
+        event["dataset"] for event in receiver.events if event.get("dataset", {}).get("name") == "named"
+    )
+    assert renamed["facets"]["lifecycleStateChange"]["previousIdentifier"] == {
+        "namespace": "airflow_assets",
+        "name": "plain",
+    }
+    assert renamed["facets"]["ownership"]["owners"] == [{"name": "data-team"}]
+    assert "of a task" not in {name for _, name, _ in lives(receiver)}, (
+        "it has a run, and lineage if declared"
+    )
+    again = shipped(catalog, exporter(receiver)).outputs["ol"]
+    assert (again["size"], again["changes"], again["sent"]) == (0, 0, 0)
+
+
+def test_changes_follow_the_filter_and_have_no_dag(catalog: CatalogService, receiver: Receiver) -> None:
+    catalog.create_asset(CALLER, AssetInput(id="a", type=TABLE, namespace="sales"))
+    catalog.create_asset(CALLER, AssetInput(id="b", type=FILE))
+    shipped(catalog, exporter(receiver), key="one", asset_types=[TABLE], asset_namespace="sales")
+    assert [name for _, name, _ in lives(receiver)] == ["a"]
+    shipped(catalog, exporter(receiver), key="two", dag_id="etl")
+    assert len(lives(receiver)) == 1
+
+
+def test_how_a_run_ended_is_in_the_catalogue(catalog: CatalogService, receiver: Receiver) -> None:
+    record(catalog)
+    with Receiver.running() as broken:
+        broken.behave = lambda *_: 403
+        shipped(catalog, OpenLineageAssetExporter("broken", uri=broken.url), exporter(receiver), fail=False)
+    failed, well = catalog.list_shippers(CALLER, ShipperQuery()).items
+    assert (failed.key, failed.exporter, failed.confirmed) == ("etl.ship", "broken", None)
+    assert failed.result is not None
+    assert "answered 403" in (failed.result.error or "")
+    assert failed.waiting_since is not None
+    assert failed.backlog > 0
+    assert well.result is not None
+    assert (well.exporter, well.result.size, well.result.error) == ("ol", 1, None)
+    assert (well.backlog, well.waiting_since) == (0, None)
+    assert well.confirmed is not None

@@ -103,6 +103,7 @@ def _asset_tables() -> dict[str, list[Any]]:
             sa.Column("asset_key", bytes_of(32), nullable=False),
             sa.Column("id", exact_text(1500), nullable=False),
             sa.Column("namespace", exact_text(150)),
+            sa.Column("uri", exact_text(1500)),
             sa.Column("purged", UtcDateTime, nullable=False),
         ],
         "metadata_value": [
