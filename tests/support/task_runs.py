@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, AirflowTaskTimeout
 
 from airflow_assets.authoring.dags import running
 
@@ -106,7 +106,7 @@ class TaskRuns:
             except AirflowFailException as error:
                 self.errors[task.task_id] = error
                 return "failed"
-            except Exception as error:  # noqa: BLE001 - as Airflow does
+            except (Exception, AirflowTaskTimeout) as error:  # noqa: BLE001 - as Airflow does
                 self.errors[task.task_id] = error
                 if not self._again(task, error, number, last):
                     return "failed"

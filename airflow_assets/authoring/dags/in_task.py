@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.dags.claiming import Claims, claimed
 from airflow_assets.authoring.dags.reporting import Report, ends
-from airflow_assets.authoring.dags.retrying import attempt_of
+from airflow_assets.authoring.dags.retrying import attempt_of, reason_of
 from airflow_assets.authoring.engine import fanout
 from airflow_assets.authoring.engine.actions import run_action
 from airflow_assets.authoring.engine.events import EventType, StepEvent
+from airflow_assets.authoring.engine.failures import said_of_retry, say_failed
 from airflow_assets.authoring.engine.run import Last, Run
 from airflow_assets.authoring.engine.step import call_hooks, run_step
 from airflow_assets.authoring.engine.tries import TryLater
@@ -20,6 +21,7 @@ from airflow_assets.authoring.graph.nodes import Gets
 from airflow_assets.authoring.hooks import Failure
 from airflow_assets.authoring.local.launch import rebuilt
 from airflow_assets.authoring.local.resume import stored_keys
+from airflow_assets.authoring.retries import FailureReason
 from airflow_assets.authoring.storage.declaring import declarations_of
 from airflow_assets.authoring.storage.interface import AssetClaim
 from airflow_assets.schemas.declared import native_name
@@ -110,6 +112,10 @@ class StepInTask:
                 failures = self._body(run, step)
             except TryLater as later:
                 failures, delay = {step.name: later.error}, later.delay
+            except BaseException as error:
+                if reason_of(error) is not FailureReason.TIMEOUT:
+                    raise
+                failures, delay = self._cut_short(run, step, error)
             self.report.flush()
         if delay is None:
             self._failed(run, failures)
@@ -125,6 +131,20 @@ class StepInTask:
         selected = self.planned.nodes if step.is_multi else None
         started = step.call is None and self._first_task_of(step.name) is not None
         return run_step(run, step, self._emit, selected=selected, started=started, single=attempt)
+
+    def _cut_short(self, run: Run, step: Step, error: BaseException) -> tuple[Failures, float | None]:
+        """Say how a try ended that Airflow's time-out cut short: the engine never hears of it."""
+        attempt, policy = self._attempt(step), step.retry
+        again = policy is not None and attempt <= policy.max_retries
+        if policy is not None and again and policy.retries(error, FailureReason.TIMEOUT):
+            delay = policy.delay(attempt)
+            said = said_of_retry(error, attempt, delay)
+            self._emit(StepEvent(EventType.StepRetry, step.nodes[0].name, None, said))
+            return {step.name: error}, delay
+        failures: Failures = {node.name: error for node in step.nodes if node.name not in self._made}
+        for name in failures:
+            say_failed(run, name, error, self._emit)
+        return failures, None
 
     def _failed(self, run: Run, failures: Failures) -> None:
         """Say what the end of the step means for others."""

@@ -28,7 +28,7 @@ from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.partitions.mappings import PartitionMapping
 from airflow_assets.authoring.results import Observation, Output
-from airflow_assets.authoring.retries import Backoff, RetryPolicy
+from airflow_assets.authoring.retries import Backoff, RetryOn, RetryPolicy
 from airflow_assets.authoring.storage.interface import AssetClaim
 from airflow_assets.authoring.tasks import Task
 from airflow_assets.testing import memory_storage
@@ -173,6 +173,35 @@ class TestSteps:
             "StepStart",
             "StepFailure",
         ]
+
+    def test_a_try_that_runs_out_of_time_is_told_and_tried_again(
+        self, tasks: TaskRuns, store: PickleIOHandler
+    ) -> None:
+        from airflow.sdk.exceptions import AirflowTaskTimeout
+
+        policy = RetryPolicy(1, backoff=Backoff.constant(4), retry_on=RetryOn.TRANSIENT)
+
+        @Asset(io_handler=store, retry=policy)
+        def slow() -> int:
+            raise AirflowTaskTimeout("3 s")  # raised where Airflow's timer would
+
+        @Asset(io_handler=store)
+        def after(slow: int) -> int:
+            return slow
+
+        run_id = tasks.run(made(slow, after)["slow.materialize"])
+        assert (tasks.states, tasks.waits) == ({"slow": "failed", "after": "upstream_failed"}, [4.0])
+        found = kinds(tasks, run_id)
+        assert found == [
+            ("StepStart", "slow"),
+            ("StepRetry", "slow"),
+            ("StepStart", "slow"),
+            ("StepFailure", "slow"),
+            ("StepFailure", "after"),
+        ]
+        run = tasks.storage.get_run(run_id)
+        assert run is not None
+        assert run.status == "Failure"
 
     def test_what_a_step_materialized_is_what_airflow_is_told(
         self, tasks: TaskRuns, store: PickleIOHandler
