@@ -17,7 +17,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from airflow_assets.catalog import tables
 from airflow_assets.catalog.metadata_sql import row_fits, value_row
-from airflow_assets.catalog.write_set import _insert
+from airflow_assets.catalog.write_set import insert_rows
 from airflow_assets.schemas.metadata_query import MetadataCondition, Operator
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Recorder:
 
 def test_insert_that_ignores_what_is_there() -> None:
     connection: Any = Recorder()
-    _insert(connection, tables.followed, [{"airflow_event_id": 1}], ignore=True)
+    insert_rows(connection, tables.followed, [{"airflow_event_id": 1}], ignore=True)
     assert connection.statements == [
         "INSERT IGNORE INTO airflow_assets_followed (airflow_event_id, created) VALUES (%s, %s)"
     ]

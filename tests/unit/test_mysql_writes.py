@@ -36,7 +36,7 @@ class Recorder:
 @pytest.mark.parametrize("table", [tables.asset, tables.metadata_value], ids=lambda table: table.name)
 def test_rows_are_replaced_by_their_primary_key(table: Table) -> None:
     seen: Any = Recorder()
-    write_set._replace(seen, table, [{column.name: None for column in table.columns}])
+    write_set.replace_rows(seen, table, [{column.name: None for column in table.columns}])
     [statement] = seen.statements
     assert statement.startswith(f"INSERT INTO {table.name} ")
     updated = statement.partition("ON DUPLICATE KEY UPDATE ")[2]

@@ -29,6 +29,45 @@ CREATE INDEX ix_airflow_assets_asset_by_type ON airflow_assets_asset (tenant, de
 
 CREATE INDEX ix_airflow_assets_asset_by_updated ON airflow_assets_asset (tenant, deleted, updated, pk);
 
+CREATE TABLE airflow_assets_asset_backfill (
+	backfill_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	backfill_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	status VARCHAR(50) NOT NULL,
+	definition MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	`keys` MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	run_ids MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	created DATETIME(6) NOT NULL,
+	cancel_requested BOOL NOT NULL,
+	CONSTRAINT pk_airflow_assets_asset_backfill PRIMARY KEY (backfill_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_asset_backfill_created ON airflow_assets_asset_backfill (tenant, created);
+
+CREATE TABLE airflow_assets_asset_run (
+	run_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	status VARCHAR(20) NOT NULL,
+	nodes MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	action VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	job_name VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	partition_key MEDIUMTEXT COLLATE utf8mb4_bin,
+	tags MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	priority INTEGER NOT NULL,
+	launched_by MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	config MEDIUMTEXT COLLATE utf8mb4_bin,
+	started DATETIME(6) NOT NULL,
+	ended DATETIME(6),
+	completed INTEGER NOT NULL,
+	total INTEGER NOT NULL,
+	message MEDIUMTEXT COLLATE utf8mb4_bin,
+	cancel_requested BOOL NOT NULL,
+	CONSTRAINT pk_airflow_assets_asset_run PRIMARY KEY (run_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_asset_run_started ON airflow_assets_asset_run (tenant, started);
+
 CREATE TABLE airflow_assets_consumer (
 	kind VARCHAR(20) NOT NULL,
 	name VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -37,6 +76,16 @@ CREATE TABLE airflow_assets_consumer (
 	updated DATETIME(6) NOT NULL,
 	CONSTRAINT pk_airflow_assets_consumer PRIMARY KEY (kind, name)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_dynamic_partition (
+	pk BIGINT NOT NULL AUTO_INCREMENT,
+	definition_key VARBINARY(32) NOT NULL,
+	key_hash VARBINARY(16) NOT NULL,
+	partition_key MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	CONSTRAINT pk_airflow_assets_dynamic_partition PRIMARY KEY (pk)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE UNIQUE INDEX uq_airflow_assets_dynamic_partition_key ON airflow_assets_dynamic_partition (definition_key, key_hash);
 
 CREATE TABLE airflow_assets_edge (
 	edge_key VARBINARY(16) NOT NULL,
@@ -156,6 +205,7 @@ CREATE TABLE airflow_assets_lineage (
 	inputs MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
 	outputs MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
 	warnings MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	error MEDIUMTEXT COLLATE utf8mb4_bin,
 	start_date DATETIME(6),
 	end_date DATETIME(6),
 	created DATETIME(6) NOT NULL,
@@ -167,6 +217,34 @@ CREATE INDEX ix_airflow_assets_lineage_created ON airflow_assets_lineage (create
 CREATE INDEX ix_airflow_assets_lineage_run ON airflow_assets_lineage (dag_id, run_id, seq);
 
 CREATE UNIQUE INDEX uq_airflow_assets_lineage_record ON airflow_assets_lineage (record_key, bundle);
+
+CREATE TABLE airflow_assets_node (
+	node_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	name VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	declared MEDIUMTEXT COLLATE utf8mb4_bin,
+	inner_node BOOL NOT NULL,
+	last_event VARBINARY(16),
+	last_run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	last_time DATETIME(6),
+	data_version MEDIUMTEXT COLLATE utf8mb4_bin,
+	code_version MEDIUMTEXT COLLATE utf8mb4_bin,
+	input_versions MEDIUMTEXT COLLATE utf8mb4_bin,
+	CONSTRAINT pk_airflow_assets_node PRIMARY KEY (node_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_node_tenant ON airflow_assets_node (tenant);
+
+CREATE TABLE airflow_assets_node_partition (
+	node_key VARBINARY(32) NOT NULL,
+	partition_hash VARBINARY(16) NOT NULL,
+	partition_key MEDIUMTEXT COLLATE utf8mb4_bin NOT NULL,
+	last_event VARBINARY(16),
+	last_run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	data_version MEDIUMTEXT COLLATE utf8mb4_bin,
+	failed BOOL NOT NULL,
+	CONSTRAINT pk_airflow_assets_node_partition PRIMARY KEY (node_key, partition_hash)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
 
 CREATE TABLE airflow_assets_poll (
 	poll_key VARCHAR(64) NOT NULL,
@@ -201,6 +279,55 @@ CREATE TABLE airflow_assets_sequence (
 	value BIGINT NOT NULL,
 	CONSTRAINT pk_airflow_assets_sequence PRIMARY KEY (name)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE TABLE airflow_assets_slot_claim (
+	pool_key VARBINARY(32) NOT NULL,
+	holder_key VARBINARY(32) NOT NULL,
+	run_key VARBINARY(32) NOT NULL,
+	run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	step VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	slots INTEGER NOT NULL,
+	exclusive BOOL NOT NULL,
+	partitions MEDIUMTEXT COLLATE utf8mb4_bin,
+	claimed DATETIME(6) NOT NULL,
+	expires DATETIME(6) NOT NULL,
+	CONSTRAINT pk_airflow_assets_slot_claim PRIMARY KEY (pool_key, holder_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_slot_claim_of_run ON airflow_assets_slot_claim (run_key);
+
+CREATE TABLE airflow_assets_slot_pool (
+	pool_key VARBINARY(32) NOT NULL,
+	tenant VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	name VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	slot_limit INTEGER NOT NULL,
+	lease_seconds INTEGER NOT NULL,
+	kind VARCHAR(1) NOT NULL,
+	CONSTRAINT pk_airflow_assets_slot_pool PRIMARY KEY (pool_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_slot_pool_tenant ON airflow_assets_slot_pool (tenant);
+
+CREATE TABLE airflow_assets_step_event (
+	pk BIGINT NOT NULL AUTO_INCREMENT,
+	event_key VARBINARY(16) NOT NULL,
+	run_key VARBINARY(32) NOT NULL,
+	run_id VARCHAR(250) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	node_key VARBINARY(32) NOT NULL,
+	node VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	step VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	attempt INTEGER NOT NULL,
+	event_type VARCHAR(20) NOT NULL,
+	partition_key MEDIUMTEXT COLLATE utf8mb4_bin,
+	created DATETIME(6) NOT NULL,
+	details MEDIUMTEXT COLLATE utf8mb4_bin,
+	CONSTRAINT pk_airflow_assets_step_event PRIMARY KEY (pk),
+	CONSTRAINT uq_airflow_assets_step_event_event_key UNIQUE (event_key)
+)CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
+
+CREATE INDEX ix_airflow_assets_step_event_of_node ON airflow_assets_step_event (node_key, event_type, pk);
+
+CREATE INDEX ix_airflow_assets_step_event_of_run ON airflow_assets_step_event (run_key, pk);
 
 CREATE TABLE airflow_assets_usage (
 	lineage_seq BIGINT NOT NULL,
