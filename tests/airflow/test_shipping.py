@@ -129,7 +129,7 @@ def test_lineage_leaves_a_real_airflow(airflow: AirflowProcess, receiver: Receiv
 
     result = airflow.xcom("shipper", run_id, "ship")
     assert result["size"] == 4
-    assert result["outputs"]["ol"] == {"size": 4, "sent": 8, "deadLetters": 0}
+    assert result["outputs"]["ol"] == {"size": 4, "changes": 0, "sent": 8, "deadLetters": 0}
     (uri,) = result["outputs"]["archive"]["uris"]
     lines = [json.loads(line) for line in Path(uri.removeprefix("file://")).read_text().splitlines()]
     assert sorted(line["task"]["taskId"] for line in lines) == ["fail", "skip", "write", "write"]
