@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.airflow_config import secrets_and_users
 from tests.support.databases import BACKENDS, DatabaseMissingError, Databases, allowed_missing
+from tests.support.spread import PLACE, Groups, write_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,37 +42,23 @@ def _interrupt(*_: object) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Whoever ends the run by TERM (a time limit, CI) still gets its servers stopped: fixtures are torn down.
     signal.signal(signal.SIGTERM, _interrupt)
+    if not hasattr(config, "workerinput"):
+        os.environ[PLACE] = str(_HOME / "groups.json")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_HOME, ignore_errors=True)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests one process must run, for `-n 2 --dist loadgroup`."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+@pytest.hookimpl(tryfirst=True)  # before xdist tells that the tests are known
+def pytest_collection_finish(session: pytest.Session) -> None:
+    write_groups(session.items)
 
 
-def _group_of(item: pytest.Item) -> str:
-    """What the test shares with others that is costly or of which there must be one: an Airflow, a server, an API.
-
-    So a ring has one server of each kind and one common Airflow. What shares nothing goes with its file.
-    """
-    names = set(getattr(item, "fixturenames", ()))
-    if "airflow" in names:
-        return "airflow"
-    if names & {"client", "airflow_db"}:
-        return "in process"
-    callspec = getattr(item, "callspec", None)
-    backends = {
-        value for name, value in (callspec.params.items() if callspec else ()) if "database_url" in name
-    }
-    backends |= {name.removesuffix("_url") for name in names & {"postgres_url", "mariadb_url"}}
-    servers = backends - {"sqlite"}
-    return min(servers) if servers else str(item.path)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep together what belongs together, where `--dist loadscope` asks for it."""
+    return Groups(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.fixture(scope="session")
