@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Asset, Param, TaskGroup, XComArg
@@ -120,8 +122,7 @@ def step_arguments(step: Step, shown: str, task_id: str) -> dict[str, Any]:
     if shown != task_id:
         found["task_display_name"] = shown
     if step.retry is not None:
-        found["retries"] = step.retry.max_retries
-        found["retry_policy"] = _retries(step.retry)
+        found |= {"retries": step.retry.max_retries, **_retries(step.retry)}
     config = executor_config(step.asset.compute) if step.asset.compute is not None else None
     if config:
         found["executor_config"] = config
@@ -131,10 +132,14 @@ def step_arguments(step: Step, shown: str, task_id: str) -> dict[str, Any]:
     return found
 
 
-def _retries(policy: RetryPolicy) -> Any:
-    from airflow_assets.authoring.dags.retrying import StepRetries
-
-    return StepRetries(policy)
+def _retries(policy: RetryPolicy) -> dict[str, Any]:
+    """The policy itself where Airflow asks one (3.3); else the wait after the first failure, for all."""
+    try:
+        from airflow_assets.authoring.dags.retrying import StepRetries
+    except ImportError:
+        wait = replace(policy.backoff, jitter=0.0).delay(1) if policy.backoff else 0.0
+        return {"retry_delay": timedelta(seconds=wait)}
+    return {"retry_policy": StepRetries(policy)}
 
 
 def outlet(node: Node) -> Asset:

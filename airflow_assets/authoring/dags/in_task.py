@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_assets.authoring.dags.attempts import attempt_of, reason_of
 from airflow_assets.authoring.dags.claiming import Claims, claimed
+from airflow_assets.authoring.dags.outlets import keep_materialized
 from airflow_assets.authoring.dags.reporting import Report, ends
-from airflow_assets.authoring.dags.retrying import attempt_of, reason_of
 from airflow_assets.authoring.engine import fanout
 from airflow_assets.authoring.engine.actions import run_action
 from airflow_assets.authoring.engine.events import EventType, StepEvent
@@ -24,7 +25,6 @@ from airflow_assets.authoring.local.resume import stored_keys
 from airflow_assets.authoring.retries import FailureReason
 from airflow_assets.authoring.storage.declaring import declarations_of
 from airflow_assets.authoring.storage.interface import AssetClaim
-from airflow_assets.schemas.declared import native_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ class StepInTask:
             self.report.flush()
         if delay is None:
             self._failed(run, failures)
-        self._tell_airflow()
+        keep_materialized(self.operator, self.context, self._made)
         if failures:
             self._raise(failures, delay)
 
@@ -261,29 +261,18 @@ class StepInTask:
         if kind is EventType.StepStart or (kind is EventType.StepSuccess and self.step.is_multi):
             self.report.flush()
 
-    def _tell_airflow(self) -> None:
-        """Leave as outlets what was materialized: Airflow's own events are for those alone."""
-        made = {native_name(name): events for name, events in self._made.items()}
-        kept = []
-        for outlet in self.operator.outlets:
-            events = made.get(getattr(outlet, "name", ""))
-            if not events:
-                continue
-            kept.append(outlet)
-            said = self.context["outlet_events"][outlet]
-            said.extra = {"data_version": events[-1].data_version}
-            keys = [str(event.partition_key) for event in events if event.partition_key is not None]
-            if keys and hasattr(said, "add_partitions"):
-                said.add_partitions(keys)
-        self.operator.outlets = kept
-
     def _raise(self, failures: Failures, delay: float | None) -> None:
         for name, error in list(failures.items())[1:]:
             log.error("%s failed too: %s: %s", name, type(error).__name__, error)
-        policy = self.operator.retry_policy
+        policy = getattr(self.operator, "retry_policy", None)
+        error = next(iter(failures.values()))
         if policy is not None:
             policy.decide(delay)
-        raise next(iter(failures.values()))
+        elif delay is None and self.operator.retries:
+            from airflow.sdk.exceptions import AirflowFailException
+
+            raise AirflowFailException(f"{type(error).__name__}: {error}") from error
+        raise error
 
 
 def ended(mapped: Step) -> str:

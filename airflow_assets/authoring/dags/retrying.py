@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.definitions.retry_policy import RetryDecision
 from airflow.sdk.definitions.retry_policy import RetryPolicy as AirflowRetryPolicy
 
-from airflow_assets.authoring.retries import FailureReason
+from airflow_assets.authoring.dags.attempts import attempt_of, reason_of
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.retries import RetryPolicy
@@ -40,18 +40,3 @@ class StepRetries(AirflowRetryPolicy):
             return RetryDecision.fail("the retry policy of the asset")
         failures = attempt_of(try_number, max_tries, self.policy.max_retries)
         return RetryDecision.retry(timedelta(seconds=self.policy.delay(failures)))
-
-
-def attempt_of(try_number: int, max_tries: int, retries: int) -> int:
-    """Return which try this is of those that the policy allows; a cleared task begins anew.
-
-    >>> attempt_of(1, 2, 2), attempt_of(4, 5, 2)
-    (1, 1)
-    """
-    return max(1, try_number - max(0, max_tries - retries))
-
-
-def reason_of(error: BaseException) -> FailureReason:
-    """Return why a try ended, Airflow's own time-out included."""
-    timeout = type(error).__name__ == "AirflowTaskTimeout"
-    return FailureReason.TIMEOUT if timeout else FailureReason.of(error)
