@@ -44,7 +44,7 @@ def run_action(
     Raises:
         TryLater: a single try failed, and another is to follow.
     """
-    failures, _ = tried(run, step, emit, lambda: _Acting(run, step, action, emit), wait, single)
+    failures, _ = tried(step, emit, lambda: _Acting(run, step, action, emit), wait, single)
     for name, error in failures.items():
         emit(StepEvent(EventType.StepFailure, name, None, said_of_failure(error)))
     return failures
@@ -62,7 +62,7 @@ class _Acting:
 
     def run(self) -> Failures:
         """Return why it failed."""
-        self.emit(StepEvent(EventType.StepStart, self.name, self.run_.key_of(self.name)))
+        self.emit(StepEvent(EventType.StepStart, self.name))
         try:
             context = self._context()
             args, kwargs = arguments(self.run_, self.step, context)

@@ -27,11 +27,11 @@ def say_failed(run: Run, name: str, error: BaseException, emit: Emit) -> None:
 
 def said_of_failure(error: BaseException) -> dict[str, MetadataValue]:
     """Return what a StepFailure event says about an exception."""
-    classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__[:-1]]
+    classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
     return {
         "error": MetadataValue.text(shown(error)),
         "rivers/failure_reason": MetadataValue.text(FailureReason.of(error).value),
-        "rivers/exc_type": MetadataValue.json(json.dumps(classes)),
+        "rivers/exc_type": MetadataValue.json(json.dumps(classes, separators=(",", ":"))),
         "traceback": MetadataValue.text("".join(traceback.format_exception(error))[-8_000:]),
     }
 

@@ -54,7 +54,7 @@ def run_step(
     nodes = [node for node in step.nodes if selected is None or node.name in selected]
     silent = iter([started])
     failures, attempt = tried(
-        run, step, emit, lambda: _Attempt(run, step, nodes, emit, started=next(silent, False)), wait, single
+        step, emit, lambda: _Attempt(run, step, nodes, emit, started=next(silent, False)), wait, single
     )
     for name, error in failures.items():
         say_failed(run, name, error, emit)
@@ -78,7 +78,7 @@ class _Attempt:
     def run(self) -> Failures:
         """Return why nodes failed."""
         for node in () if self.started else self.nodes:
-            self.emit(StepEvent(EventType.StepStart, node.name, self.run_.key_of(node.name)))
+            self.emit(StepEvent(EventType.StepStart, node.name))
         try:
             context = _context(self.run_, self.step, self.nodes)
             args, kwargs = arguments(self.run_, self.step, context)

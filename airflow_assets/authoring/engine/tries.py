@@ -10,7 +10,6 @@ from airflow_assets.authoring.engine.failures import Failures, said_of_retry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airflow_assets.authoring.engine.run import Run
     from airflow_assets.authoring.graph.nodes import Step
 
 
@@ -38,8 +37,7 @@ class TryLater(Exception):
 A = TypeVar("A", bound=Attempt)
 
 
-def tried(  # noqa: PLR0917
-    run: Run,
+def tried(
     step: Step,
     emit: Emit,
     begin: Callable[[], A],
@@ -64,7 +62,7 @@ def tried(  # noqa: PLR0917
         delay = step.retry.delay(number) if step.retry else 0.0
         for node in attempt.nodes:
             said = said_of_retry(error, number, delay)
-            emit(StepEvent(EventType.StepRetry, node.name, run.key_of(node.name), said))
+            emit(StepEvent(EventType.StepRetry, node.name, None, said))
         if single is not None:
             raise TryLater(error, delay)
         if delay:

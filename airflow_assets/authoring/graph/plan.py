@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,24 @@ class Plan:
 
     verb: str
     steps: tuple[PlannedStep, ...] = ()
+
+    def listed(self) -> list[str]:
+        """Return what the run is for as results list it: after what it needs, and else by name."""
+        made = {name: planned for planned in self.steps for name in planned.nodes}
+        needs = {name: {need for need in planned.needs if need in made} for name, planned in made.items()}
+        readers: dict[str, list[str]] = {}
+        for name, upstreams in needs.items():
+            for upstream in upstreams:
+                readers.setdefault(upstream, []).append(name)
+        ready = sorted(name for name, upstreams in needs.items() if not upstreams)
+        found = []
+        while ready:
+            found.append(heapq.heappop(ready))
+            for reader in readers.get(found[-1], ()):
+                needs[reader].discard(found[-1])
+                if not needs[reader]:
+                    heapq.heappush(ready, reader)
+        return found
 
     @property
     def nodes(self) -> list[str]:

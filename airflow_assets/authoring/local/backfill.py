@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +124,7 @@ class Backfills:
             counts[COMPLETED],
             counts[FAILED],
             counts[CANCELED],
+            LaunchedBy.manual(),
             list(record.run_ids),
             [(key, value) for key, value in record.definition["tags"]],
         )
@@ -197,6 +197,9 @@ class _Going:
         self.id = str(uuid.uuid4())
         self.states = {str(key): REQUESTED for key in asked.keys}
         self.run_ids: list[str] = []
+        self._waiting = deque(asked.runs)
+        self._turn = threading.Lock()
+        self._error: BaseException | None = None
 
     def save(self, status: str) -> None:
         """Record how far it is."""
@@ -207,33 +210,48 @@ class _Going:
     def run(self) -> BackfillResult:
         """Run all of it, and return how it ended."""
         self.save("InProgress")
-        waiting = list(self.asked.runs)[::-1]
-        with ThreadPoolExecutor(self.asked.max_concurrency, "airflow-assets-backfill") as pool:
-            running: dict[Future[bool], PartitionKey] = {}
-            while waiting or running:
-                if waiting and self._is_over():
-                    self._mark([key for run in waiting for key in run], CANCELED)
-                    waiting.clear()
-                while waiting and len(running) < self.asked.max_concurrency:
-                    key = waiting.pop()
-                    running[pool.submit(self._one, key)] = key
-                self._take_in(running)
+        # No pool of the standard library: those take no work any more once the interpreter is about to end.
+        threads = [
+            threading.Thread(target=self._work, name=f"airflow-assets-backfill-{self.id}-{number}")
+            for number in range(min(self.asked.max_concurrency, len(self._waiting)) - 1)
+        ]
+        for thread in threads:
+            thread.start()
+        self._work()
+        for thread in threads:
+            thread.join()
+        if self._error is not None:
+            raise self._error
         status = self._status()
         self.save(status)
         return _result(self.id, status, self.asked, self.states, self.run_ids)
+
+    def _work(self) -> None:
+        """Make one run after the other until none is left."""
+        try:
+            while (key := self._next()) is not None:
+                state = COMPLETED if self._one(key) else FAILED
+                with self._turn:
+                    self._mark([*key], state)
+                    self.save("InProgress")
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits for all
+            self._error = error
+
+    def _next(self) -> PartitionKey | None:
+        with self._turn:
+            if self._error is not None or not self._waiting:
+                return None
+            if self._is_over():
+                self._mark([one for key in self._waiting for one in key], CANCELED)
+                self._waiting.clear()
+                return None
+            return self._waiting.popleft()
 
     def _is_over(self) -> bool:
         if self.asked.failure_policy == STOP and FAILED in self.states.values():
             return True
         record = self.launcher.storage.get_backfill(self.id)
         return record is not None and record.cancel_requested
-
-    def _take_in(self, running: dict[Future[bool], PartitionKey]) -> None:
-        done = wait(running, return_when=FIRST_COMPLETED).done if running else ()
-        for future in done:
-            self._mark(list(running.pop(future)), COMPLETED if future.result() else FAILED)
-        if done:
-            self.save("InProgress")
 
     def _one(self, key: PartitionKey) -> bool:
         asked = self.asked

@@ -45,7 +45,7 @@ class Graphs:
         if planned.step.call is None or name in self._started or name not in self._graphs:
             return
         self._started.add(name)
-        self._journal.emit_of(name)(StepEvent(EventType.StepStart, name, self._run.key_of(name)))
+        self._journal.emit_of(name)(StepEvent(EventType.StepStart, name))
 
     def call_failure_hooks(self, planned: PlannedStep, errors: Mapping[str, BaseException]) -> None:
         """Let the hooks of a graph asset hear why it is skipped, when one of its own tasks failed."""
@@ -64,7 +64,7 @@ class Graphs:
         """
         planned = unit.planned
         emit = self._journal.emit_of(planned.name)
-        emit(StepEvent(EventType.StepStart, planned.name, self._run.key_of(planned.name)))
+        emit(StepEvent(EventType.StepStart, planned.name))
         found = self._elements(planned.step)
         self._suffixes[planned.name] = tuple(found)
         mapped = self._mapped[planned.name] = Mapped(unit, found, planned.step.call.max_concurrency)

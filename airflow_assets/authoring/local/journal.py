@@ -58,12 +58,20 @@ class Journal:
             elif not self._some.is_set():
                 self._some.set()
                 if self._writer is None:
-                    self._writer = threading.Thread(
-                        target=self._write, name="airflow-assets-journal", daemon=True
-                    )
-                    self._writer.start()
+                    self._start_writer()
 
         return emit
+
+    def _start_writer(self) -> None:
+        writer = threading.Thread(target=self._write, name="airflow-assets-journal", daemon=True)
+        try:
+            writer.start()
+        except RuntimeError:
+            self.durable = (
+                True  # the interpreter is about to end, and a backfill goes on: write in its thread
+            )
+            return
+        self._writer = writer
 
     def _write(self) -> None:
         while not self._over.is_set():

@@ -49,13 +49,13 @@ def _needs_key(planned: PlannedStep, name: str) -> bool:
 
 
 def _check_one(planned: PlannedStep, node: Node, key: PartitionKey, dynamic: DynamicKeys) -> None:
-    if planned.action is not None and planned.action.partitioning is ActionPartitioning.Keyless:
-        raise ExecutionError(
-            f"Action {planned.verb!r} of {node.name!r} is for the whole asset: run it without a partition_key"
-        )
     if node.partitions is None:
         raise PartitionValidationError(
             f"Asset {node.name!r} has no partitions, and the run has the partition_key {str(key)!r}"
+        )
+    if planned.action is not None and planned.action.partitioning is ActionPartitioning.Keyless:
+        raise ExecutionError(
+            f"Action {planned.verb!r} of {node.name!r} is for the whole asset: run it without a partition_key"
         )
     check_member(node.name, node.partitions, key, dynamic)
 

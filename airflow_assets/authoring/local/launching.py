@@ -96,7 +96,7 @@ class Launcher:
         if raise_on_error and ended.errors:
             raise next(iter(ended.errors.values()))
         failed = [(name, shown(error)) for name, error in ended.errors.items()]
-        return RunResult(ended.status is RunStatus.Success, order.run_id, order.plan.nodes, failed)
+        return RunResult(ended.status is RunStatus.Success, order.run_id, order.plan.listed(), failed)
 
     def catch_up(self) -> None:
         """Write what runs that are going on have said so far, for somebody who asks the storage."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from airflow_assets.authoring.partitions.keys import PartitionKey
+from airflow_assets.authoring.storage.interface import LaunchedBy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """How a run ended.
 
@@ -28,7 +29,7 @@ class RunResult:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BackfillResult:
     """How a backfill ended, or, with ``block=False`` or ``dry_run=True``, what it is going to do.
 
@@ -49,8 +50,16 @@ class BackfillResult:
     is_dry_run: bool = False
     partition_keys: list[PartitionKey] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        if self.is_dry_run:
+            return f"BackfillResult(dry_run, partitions={self.num_partitions}, runs={self.num_runs})"
+        return (
+            f"BackfillResult(id={self.backfill_id!r}, status={self.status!r}, completed={self.completed}, "
+            f"failed={self.failed}, canceled={self.canceled})"
+        )
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class BackfillStatus:
     """How far a backfill has come; the members that are counts count partitions."""
 
@@ -61,6 +70,13 @@ class BackfillStatus:
     completed_partitions: int
     failed_partitions: int
     canceled_partitions: int
+    launched_by: LaunchedBy = field(default_factory=LaunchedBy.manual)
     run_ids: list[str] = field(default_factory=list)
     tags: list[tuple[str, str]] = field(default_factory=list)
     error: str | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"BackfillStatus(id={self.backfill_id!r}, status={self.status!r}, "
+            f"completed={self.completed_partitions}/{self.total_partitions}, failed={self.failed_partitions})"
+        )

@@ -56,7 +56,7 @@ def test_b88_runs_per_dimension() -> None:
 
     def body(context: AssetExecutionContext) -> int:  # type: ignore[type-arg]
         assert context.partition
-        seen.append(context.partition.keys)
+        seen.append(list(map(str, context.partition.keys)))
         return 1
 
     both = PartitionsDefinition.multi(
@@ -113,7 +113,7 @@ def test_a_backfill_in_the_background_can_be_canceled() -> None:
     assert inside.wait(60)
     assert repo.cancel_backfill(result.backfill_id)
     go.set()
-    (running,) = (
+    running, *_ = (
         one for one in threading.enumerate() if one.name == f"airflow-assets-backfill-{result.backfill_id}"
     )
     running.join()

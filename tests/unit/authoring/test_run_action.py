@@ -280,7 +280,7 @@ def test_a_partition_that_one_verb_fails_on_is_withheld_from_the_next() -> None:
             Asset(lambda: 1, name="x", partitions_def=ABC, actions=[with_action(first, ordering=order)]),
             Asset(
                 lambda x: x, name="y", partitions_def=ABC,
-                actions=[with_action(lambda ctx: seen.append(ctx.partition.keys), ordering=order)],
+                actions=[with_action(lambda ctx: seen.append(list(map(str, ctx.partition.keys))), ordering=order)],
             ),
         ]
     )  # fmt: skip
