@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
-import { buildInfo } from "./build/buildInfo";
-import { hostModules } from "./build/hostModules";
+import { buildInfo } from "./build/buildInfo.ts";
+import { hostModules } from "./build/hostModules.ts";
 
 export default defineConfig({
   // Chunks and the worker lie beside the entry, wherever the deployment's base path puts it.
@@ -13,6 +13,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: "src/main.tsx",
+      // "use client" in packages is about servers that render React.
+      onLog: (level, log, handle) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handle(level, log)),
       // The names change with the content, so that browsers may keep the files for ever.
       output: {
         assetFileNames: "[name]-[hash][extname]",

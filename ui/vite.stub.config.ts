@@ -7,7 +7,11 @@ export default defineConfig({
     emptyOutDir: true,
     outDir: "../.build/ui-stub",
     reportCompressedSize: false,
-    rolldownOptions: { input: "stub/host.tsx", output: { entryFileNames: "host.js" } },
+    rolldownOptions: {
+      input: "stub/host.tsx",
+      onLog: (level, log, handle) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : handle(level, log)),
+      output: { entryFileNames: "host.js" },
+    },
     target: "es2022",
   },
   define: { "process.env.NODE_ENV": JSON.stringify("production") },

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from airflow_assets.exceptions import InvalidQuery
+from airflow_assets.schemas import query_text
 from airflow_assets.ui.bundle import NAME, ROUTE
 from scripts import write_ui_client
 
@@ -60,3 +66,19 @@ def test_the_lock_file_names_versions_and_no_addresses() -> None:
     assert '"integrity"' in text
     assert '"resolved"' not in text
     assert "omit-lockfile-registry-resolved=true" in (UI / ".npmrc").read_text(encoding="utf-8")
+
+
+LINES = json.loads((UI / "tests" / "queryLines.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("line", "wanted"), LINES["read"])
+def test_both_parsers_read_the_same(line: str, wanted: list[list[Any]]) -> None:
+    # ui/tests/query.test.ts reads the same lines.
+    found = [[one.field, one.type.value, one.value] for one in query_text.parse(line)]
+    assert found == wanted
+
+
+@pytest.mark.parametrize(("line", "position"), LINES["refused"])
+def test_both_parsers_refuse_the_same(line: str, position: int) -> None:
+    with pytest.raises(InvalidQuery, match=f"at position {position}, "):
+        query_text.parse(line)

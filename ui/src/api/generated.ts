@@ -203,6 +203,7 @@ export type BookmarkMove = {
   exporter: string;
   expected: number;
   seq: number;
+  result?: ShippingResult | null;
 };
 
 export type Bookmarks = {
@@ -243,6 +244,19 @@ export type Change = {
   eventTime: string;
   source: Source;
   diff: Record<string, [unknown, unknown]>;
+};
+
+export type ChangesPage = {
+  items: ShippedChange[];
+  nextAfter: number;
+};
+
+export type ChangesRead = {
+  after: number;
+  upto: number;
+  assetNamespace?: string | null;
+  assetTypes?: string[] | null;
+  limit?: number;
 };
 
 export type CheckReport = {
@@ -567,6 +581,12 @@ export type ImportResult = {
   skipped: number;
 };
 
+export type LastShipping = {
+  size: number;
+  error?: string | null;
+  ended: string;
+};
+
 export type Lease = {
   assetId: string;
   ownerType: OwnerType;
@@ -798,6 +818,11 @@ export type PageLineageEvent = {
   nextCursor?: string | null;
 };
 
+export type PageShipper = {
+  items: Shipper[];
+  nextCursor?: string | null;
+};
+
 export type PageUsage = {
   items: Usage[];
   nextCursor?: string | null;
@@ -930,6 +955,20 @@ export type ScriptPoll = {
   edge?: boolean;
 };
 
+export type ShippedChange = {
+  seq: number;
+  id: string;
+  event: EventKind;
+  eventTime: string;
+  asset: EventAsset;
+  source: Source;
+  changed: string[];
+  depth: number;
+  suppressed?: string | null;
+  uri?: string | null;
+  formerId?: string | null;
+};
+
 export type ShippedDelete = {
   key: string;
   exporters: string[];
@@ -950,6 +989,26 @@ export type ShippedEvent = {
   endDate: string | null;
   created: string;
   run?: DagRunTimes | null;
+};
+
+export type Shipper = {
+  key: string;
+  exporter: string;
+  seq: number;
+  backlog: number;
+  waitingSince: string | null;
+  confirmed: string | null;
+  result: LastShipping | null;
+};
+
+export type ShipperQuery = {
+  limit?: number;
+  cursor?: string | null;
+};
+
+export type ShippingResult = {
+  size: number;
+  error?: string | null;
 };
 
 export type SlotClaim = {
@@ -1190,6 +1249,7 @@ export interface Operations {
   batch: { path: undefined; query: undefined; body: Batch; response: BatchResult };
   move_bookmark: { path: undefined; query: undefined; body: BookmarkMove; response: Bookmark };
   open_bookmarks: { path: undefined; query: undefined; body: BookmarksOpen; response: Bookmarks };
+  read_changes: { path: undefined; query: undefined; body: ChangesRead; response: ChangesPage };
   dashboard: { path: undefined; query: { columns: Record<string, DashboardColumn>; where?: DashboardCondition[]; orderBy?: string; limit?: number }; body: undefined; response: DashboardData };
   query_dashboard: { path: undefined; query: undefined; body: DashboardQuery; response: DashboardData };
   dependencies: { path: undefined; query: { assetId: string; direction?: Direction; depth?: number; tasks?: boolean; dags?: boolean; maxNodes?: number; asOf?: string }; body: undefined; response: Graph };
@@ -1234,6 +1294,7 @@ export interface Operations {
   actions: ("LIST" | "VIEW" | "CREATE" | "UPDATE" | "DELETE" | "LOCK" | "UNLOCK" | "RECORD" | "REPORT")[];
 } };
   query_assets: { path: undefined; query: undefined; body: AssetQuery; response: PageAsset };
+  list_shippers: { path: undefined; query: { limit?: number; cursor?: string }; body: undefined; response: PageShipper };
   claim_slots: { path: undefined; query: undefined; body: SlotClaim; response: SlotGrant };
   release_slots: { path: undefined; query: undefined; body: SlotRelease; response: SlotsReleased };
   staleness: { path: undefined; query: undefined; body: StalenessQuery; response: StalenessSeries };
@@ -1258,6 +1319,7 @@ export const OPERATIONS: Record<keyof Operations, readonly [method: string, path
   batch: ["POST", "airflow_assets/api/v1/batch"],
   move_bookmark: ["POST", "airflow_assets/api/v1/bookmarks/move"],
   open_bookmarks: ["POST", "airflow_assets/api/v1/bookmarks/open"],
+  read_changes: ["POST", "airflow_assets/api/v1/changes/read"],
   dashboard: ["GET", "airflow_assets/api/v1/dashboard"],
   query_dashboard: ["POST", "airflow_assets/api/v1/dashboard"],
   dependencies: ["GET", "airflow_assets/api/v1/dependencies"],
@@ -1299,6 +1361,7 @@ export const OPERATIONS: Record<keyof Operations, readonly [method: string, path
   replay_event: ["POST", "airflow_assets/api/v1/replay"],
   rights: ["GET", "airflow_assets/api/v1/rights"],
   query_assets: ["POST", "airflow_assets/api/v1/search"],
+  list_shippers: ["GET", "airflow_assets/api/v1/shippers"],
   claim_slots: ["POST", "airflow_assets/api/v1/slots/claim"],
   release_slots: ["POST", "airflow_assets/api/v1/slots/release"],
   staleness: ["POST", "airflow_assets/api/v1/staleness"],

@@ -31,7 +31,7 @@ export const ProblemCard = ({ again, problem }: { again?: () => void; problem: A
   const forbidden = problem.status === 403;
   const title = forbidden ? "You may not see this" : (problem.document.title ?? "This did not work");
   return (
-    <Alert.Root alignItems="flex-start" status={forbidden ? "info" : "error"} variant="surface">
+    <Alert.Root alignItems="flex-start" role="alert" status={forbidden ? "info" : "error"} variant="surface">
       <Alert.Indicator />
       <Alert.Content>
         <Alert.Title>{title}</Alert.Title>

@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import { useLocation, useSearchParams } from "react-router-dom";
+import { useLocation, useNavigate, useSearchParams } from "react-router-dom";
 
 /** The page's own address in Airflow's router; airflow_assets/ui/bundle.py has the same route. */
 export const ROOT = "/plugin/asset-catalogue";
@@ -24,32 +24,38 @@ export const usePageName = (): string => {
   return start < 0 ? "" : pathname.slice(start + ROOT.length).replace(/^\/|\/$/g, "");
 };
 
-export interface Address {
+export interface Reading {
   all: (name: string) => string[];
   get: (name: string) => string;
+}
+
+export interface Address extends Reading {
+  /** The address this very moment: what is drawn may be older when two clicks follow each other quickly. */
+  now: () => Reading;
   /** Sets parameters and removes empty ones; `cursor` goes, unless it is set: it belongs to one question. */
   set: (changes: Record<string, readonly string[] | string | undefined>, options?: { replace?: boolean }) => void;
 }
 
 /** The state of a page, all of which is in its address: it can be sent to a colleague. */
 export const useAddress = (): Address => {
-  const [search, setSearch] = useSearchParams();
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
   const set = useCallback<Address["set"]>(
     (changes, options) => {
-      setSearch(
-        (before) => {
-          const after = new URLSearchParams(before);
-          if (!("cursor" in changes)) after.delete("cursor");
-          for (const [name, value] of Object.entries(changes)) {
-            after.delete(name);
-            for (const one of typeof value === "string" ? [value] : (value ?? [])) if (one !== "") after.append(name, one);
-          }
-          return after;
-        },
-        { replace: options?.replace ?? false },
-      );
+      const after = new URLSearchParams(globalThis.location.search);
+      if (!("cursor" in changes)) after.delete("cursor");
+      for (const [name, value] of Object.entries(changes)) {
+        after.delete(name);
+        for (const one of typeof value === "string" ? [value] : (value ?? [])) if (one !== "") after.append(name, one);
+      }
+      void navigate({ search: after.toString() }, { replace: options?.replace ?? false });
     },
-    [setSearch],
+    [navigate],
   );
-  return { all: (name) => search.getAll(name), get: (name) => search.get(name) ?? "", set };
+  return { ...readingOf(search), now: () => readingOf(new URLSearchParams(globalThis.location.search)), set };
 };
+
+const readingOf = (search: URLSearchParams): Reading => ({
+  all: (name) => search.getAll(name),
+  get: (name) => search.get(name) ?? "",
+});

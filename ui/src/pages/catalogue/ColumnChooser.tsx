@@ -8,8 +8,10 @@ import { useKnownKeys } from "./knownKeys";
 export const ColumnChooser = ({ address }: { address: Address }) => {
   const shown = columnsOf(address);
   const choices: [string, string][] = [...COLUMNS.slice(1), ...useKnownKeys().slice(0, 30).map((key): [string, string] => [METADATA + key, key])];
-  const change = (name: string, on: boolean) =>
-    address.set({ column: on ? [...shown, name] : shown.filter((other) => other !== name), cursor: address.get("cursor") }, { replace: true });
+  const change = (name: string, on: boolean) => {
+    const others = columnsOf(address.now()).filter((other) => other !== name);
+    address.set({ column: on ? [...others, name] : others, cursor: address.now().get("cursor") }, { replace: true });
+  };
   return (
     <Menu.Root closeOnSelect={false}>
       <Menu.Trigger asChild>

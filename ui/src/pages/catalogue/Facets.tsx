@@ -112,7 +112,11 @@ const filterOf = (address: Address, question: Question, facet: string, value: un
   if (facet === "type") {
     const types = address.all("type");
     const on = types.includes(String(value));
-    return { choose: () => address.set({ type: on ? types.filter((type) => type !== value) : [...types, String(value)] }), on };
+    const choose = () => {
+      const others = address.now().all("type").filter((type) => type !== value);
+      address.set({ type: on ? others : [...others, String(value)] });
+    };
+    return { choose, on };
   }
   if (facet === "namespace") {
     const on = address.get("namespace") === String(value ?? "");

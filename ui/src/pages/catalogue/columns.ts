@@ -1,4 +1,4 @@
-import type { Address } from "../../state/address";
+import type { Reading } from "../../state/address";
 
 /** Before a column that shows a metadata key. */
 export const METADATA = "metadata.";
@@ -17,7 +17,7 @@ export const COLUMNS: [name: string, title: string][] = [
 const USUAL = ["id", "type", "namespace", "freshness", "lock", "updated"];
 
 /** The columns that the address names, in order; the asset itself always comes first. */
-export const columnsOf = (address: Address): string[] => {
+export const columnsOf = (address: Reading): string[] => {
   const named = address.all("column");
   return named.length === 0 ? USUAL : ["id", ...named.filter((name) => name !== "id")];
 };
