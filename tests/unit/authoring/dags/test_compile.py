@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import warnings
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +20,7 @@ from airflow_assets.authoring.assets import Asset
 from airflow_assets.authoring.automation import AutomationCondition
 from airflow_assets.authoring.dags.compile import to_dags
 from airflow_assets.authoring.dags.compiled import compiled_of
+from airflow_assets.authoring.dags.compute import executor_config
 from airflow_assets.authoring.dags.names import safe
 from airflow_assets.authoring.deps import AssetDef, SelfDependency
 from airflow_assets.authoring.errors import ConfigurationError
@@ -27,7 +30,7 @@ from airflow_assets.authoring.handlers.memory import InMemoryIOHandler
 from airflow_assets.authoring.hooks import Hook
 from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
 from airflow_assets.authoring.partitions.mappings import PartitionMapping
-from airflow_assets.authoring.retries import Backoff, RetryPolicy
+from airflow_assets.authoring.retries import Backoff, Compute, RetryPolicy
 from airflow_assets.authoring.tasks import Task
 
 if TYPE_CHECKING:
@@ -132,6 +135,20 @@ class TestOutlets:
         assert [(one.name, one.group) for one in task.outlets] == [("m", "g"), ("n", "g2")]
         assert all(one.extra["airflow_assets"]["authored"] for one in task.outlets)
 
+    def test_nobody_else_records_what_a_step_records_itself(self) -> None:
+        from airflow_assets.airflow_bridge import declared_runs, follower
+        from airflow_assets.recording.body import TaskBody
+
+        (task,) = made(asset("a"))["a.materialize"].tasks
+        (outlet,) = task.outlets
+        assert TaskBody(SimpleNamespace(task=task)).outlets == []
+        assert declared_runs._declared(None, outlet) is None  # what the reconciler reads
+        event = {"name": "a", "uri": "a", "group": "asset", "asset_extra": outlet.extra}
+        of_task = SimpleNamespace(**event, source_task_id="a")
+        by_hand = SimpleNamespace(**event, source_task_id=None)
+        assert follower._names_no_asset(of_task)
+        assert not follower._names_no_asset(by_hand)
+
     def test_tasks_inside_a_graph_have_none_but_the_graph_has(self) -> None:
         dag = graph_dag()
         outlets = {task.task_id: [one.name for one in task.outlets] for task in dag.tasks}
@@ -215,6 +232,29 @@ class TestOptions:
     def test_without_a_policy_airflows_default_retries_do_not_apply(self) -> None:
         (task,) = made(asset("a"), default_args={"retries": 5})["a.materialize"].tasks
         assert (task.retries, task.retry_policy) == (0, None)
+
+
+class TestCompute:
+    ASKED = Compute(cpu="500m", memory="2Gi", gpu="1")
+
+    def test_it_is_the_pod_of_the_kubernetes_executor(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A stand-in for the kubernetes package, which is not installed here, keeps what it is told."""
+        names = ("V1ResourceRequirements", "V1Container", "V1Pod", "V1PodSpec")
+        models = SimpleNamespace(**dict.fromkeys(names, lambda **told: told))
+        client = ModuleType("kubernetes.client")
+        client.models = models  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "kubernetes", ModuleType("kubernetes"))
+        monkeypatch.setitem(sys.modules, "kubernetes.client", client)
+        found = executor_config(self.ASKED)
+        quantities = {"cpu": "500m", "memory": "2Gi", "nvidia.com/gpu": "1"}
+        container = {"name": "base", "resources": {"requests": quantities, "limits": quantities}}
+        assert found == {"pod_override": {"spec": {"containers": [container]}}}
+
+    def test_without_kubernetes_it_is_ignored_with_a_warning(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "kubernetes.client", None)
+        with pytest.warns(UserWarning, match="memory='2Gi'"):
+            (task,) = made(asset("a", compute=self.ASKED))["a.materialize"].tasks
+        assert task.executor_config == {}
 
 
 class TestHandlers:
