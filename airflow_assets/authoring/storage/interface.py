@@ -176,7 +176,8 @@ class AssetDeclaration:
 class StoredEvent:
     """One event as it was recorded. ``timestamp``: nanoseconds since 1970 UTC.
 
-    ``metadata``: pairs of name and tagged JSON text, ``MetadataValue.from_json(json.loads(text))`` reads it.
+    ``metadata``: pairs of name and tagged JSON text, ``MetadataValue.from_json(json.loads(text))`` reads it;
+    of failures, retries and slots, which nobody's code has metadata for, the plain text.
     """
 
     id: str

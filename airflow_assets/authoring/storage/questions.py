@@ -28,6 +28,8 @@ class Questions:
 
     def get_events_for_run(self, run_id: str) -> list[told.StoredEvent]:
         """Return all events of a run, oldest first."""
+        if not run_id:
+            return []  # an observe without anything to observe is no run, and has no id
         return self._events(runs.StepEventQuery(run_id=run_id, limit=_ALL))
 
     def get_events_for_asset(self, asset_key: str, limit: int = 100) -> list[told.StoredEvent]:

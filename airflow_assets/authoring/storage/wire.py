@@ -6,6 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from airflow_assets.authoring.metadata_values import MetadataValue
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.storage import interface as told
 from airflow_assets.schemas import asset_runs as runs
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from airflow_assets.authoring.metadata_values import MetadataValue
+_ENGINES = {
+    runs.StepEventType.STEP_FAILURE,
+    runs.StepEventType.STEP_RETRY,
+    runs.StepEventType.SLOT_CLAIMED,
+    runs.StepEventType.SLOT_WAITING,
+    runs.StepEventType.SLOT_RELEASED,
+}
+"""Events whose metadata only the engine writes: as in the reference, readers see it without tags."""
 
 
 def run_input(run: told.NewRun) -> runs.AssetRunInput:
@@ -72,6 +80,7 @@ def declaration(one: told.AssetDeclaration) -> nodes.NodeDeclaration:
 
 def stored_event(event: runs.StepEvent) -> told.StoredEvent:
     """Return an event as readers see it."""
+    written = _plain if event.event_type in _ENGINES else _compact
     return told.StoredEvent(
         id=event.id,
         event_type=event.event_type.value,
@@ -79,7 +88,7 @@ def stored_event(event: runs.StepEvent) -> told.StoredEvent:
         run_id=event.run_id,
         partition_key=key_of(event.partition_key),
         timestamp=nanoseconds(event.created),
-        metadata=[(name, _compact(value)) for name, value in event.metadata],
+        metadata=[(name, written(value)) for name, value in event.metadata],
         data_version=event.data_version,
         code_version=event.code_version,
         input_data_versions=list(event.input_versions.items()),
@@ -188,6 +197,10 @@ def metadata_texts(metadata: Mapping[str, MetadataValue]) -> list[tuple[str, str
 def now() -> float:
     """Return the clock that :class:`~airflow_assets.authoring.storage.interface.Recorded` is stamped by."""
     return time.monotonic()
+
+
+def _plain(value: Any) -> str:
+    return str(MetadataValue.from_json(value).raw_value())
 
 
 def _compact(value: Any) -> str:

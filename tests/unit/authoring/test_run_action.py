@@ -86,6 +86,10 @@ def test_b70_outcome_and_return_value(outcome: Outcome, result: str) -> None:
     after = repo.storage.get_asset_record("a")
     assert before
     assert after
+    if fails:
+        assert dict(events[0].metadata)["rivers/failure_reason"] == "error"
+        assert ran.failed_assets[0][1].startswith("ExecutionError")
+        return
     metadata = {name: MetadataValue.from_json(json.loads(text)) for name, text in events[0].metadata}
     if kind == "Materialization":
         assert (after.last_data_version, after.last_input_data_versions) == (
@@ -101,8 +105,6 @@ def test_b70_outcome_and_return_value(outcome: Outcome, result: str) -> None:
         assert after.last_data_version == before.last_data_version
     if kind in {"Deletion", "ActionCompleted"}:
         assert metadata["action"] == MetadataValue.text("verb")
-    if fails:
-        assert ran.failed_assets[0][1].startswith("ExecutionError")
 
 
 def test_b72_unmaterialize_clears_a_partition_or_all() -> None:
