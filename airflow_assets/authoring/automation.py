@@ -11,7 +11,19 @@ from airflow_assets.authoring.checks import list_of, of_type
 from airflow_assets.authoring.crons import is_cron
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    Tags = Sequence[tuple[str, str]] | dict[str, str]
+
+_SIGNS = {"and": " & ", "or": " | "}
+_METHODS = ("newly_true", "since", "since_last_handled")
+_UNNAMED = {*_SIGNS, *_METHODS, "not"}
+_WRITTEN_OUT = {
+    "in_flight": "(in_progress | backfill_in_progress)",
+    "all_deps_updated_since_cron": "all_deps_updated_since_cron",
+    "in_latest_time_window": "in_latest_time_window",
+}
+_NAMES = {"in_flight": "in_flight"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,11 @@ class AutomationCondition:
     settings: tuple[tuple[str, Any], ...] = ()
     children: tuple[AutomationCondition, ...] = ()
     label: str | None = field(default=None, compare=False)
+    """The name of a condition that has one: what :meth:`with_label` gave, or its own description."""
+
+    def __post_init__(self) -> None:
+        if self.label is None and self.kind not in _UNNAMED:
+            object.__setattr__(self, "label", _NAMES.get(self.kind) or self.description)
 
     @staticmethod
     def eager() -> AutomationCondition:
@@ -52,12 +69,12 @@ class AutomationCondition:
         """
         condition = AutomationCondition
         tick = condition.cron_tick_passed(cron_schedule, timezone)
-        done = condition.newly_requested() | condition.newly_updated()
+        done = (condition.newly_requested() | condition.newly_updated()) & ~tick
         return (
             tick.since(done)
             & condition.all_deps_updated_since_cron(cron_schedule, timezone)
             & ~condition.in_flight()
-        ).with_label("on_cron")
+        ).with_label(f"on_cron({_ticks(cron_schedule, timezone)})")
 
     @staticmethod
     def on_missing() -> AutomationCondition:
@@ -147,21 +164,21 @@ class AutomationCondition:
 
     @staticmethod
     def last_executed_with_tags(
-        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: Tags | None = None
     ) -> AutomationCondition:
         """Return: the last run had these tags."""
         return AutomationCondition("last_executed_with_tags", _tags(tag_keys, tag_values))
 
     @staticmethod
     def has_run_with_tags(
-        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: Tags | None = None
     ) -> AutomationCondition:
         """Return: a run since the last look had these tags."""
         return AutomationCondition("has_run_with_tags", _tags(tag_keys, tag_values))
 
     @staticmethod
     def all_runs_have_tags(
-        *, tag_keys: Sequence[str] | None = None, tag_values: dict[str, str] | None = None
+        *, tag_keys: Sequence[str] | None = None, tag_values: Tags | None = None
     ) -> AutomationCondition:
         """Return: all runs since the last look had these tags."""
         return AutomationCondition("all_runs_have_tags", _tags(tag_keys, tag_values))
@@ -221,7 +238,7 @@ class AutomationCondition:
         if self.means(old):
             return _condition(new)
         children = tuple(child.replace(old, new) for child in self.children)
-        return self if children == self.children else replace(self, children=children, label=None)
+        return self if children == self.children else replace(self, children=children)
 
     def without(self, condition: AutomationCondition | str) -> AutomationCondition:
         """Return the tree without a part of an ``and`` or ``or``; the same tree where it has none."""
@@ -230,20 +247,26 @@ class AutomationCondition:
             return self
         if self.kind in {"and", "or"} and len(kept) == 1:
             return kept[0]
-        return replace(self, children=kept, label=None) if kept else self
+        return replace(self, children=kept) if kept else self
 
     @property
     def description(self) -> str:
-        """The condition in words."""
-        if self.label:
-            return self.label
+        """The condition written out.
+
+        >>> AutomationCondition.on_missing().description
+        '(missing.newly_true().since_last_handled() & ~any_deps_missing & ~execution_failed)'
+        """
         parts = [child.description for child in self.children]
-        if self.kind in {"and", "or"}:
-            return f"({f' {self.kind} '.join(parts)})"
+        if self.kind in _SIGNS:
+            return f"({_SIGNS[self.kind].join(parts)})"
         if self.kind == "not":
-            return f"not {parts[0]}"
-        shown = [f"{name}={value!r}" for name, value in self.settings if value is not None]
-        return f"{self.kind}({', '.join(parts + shown)})" if parts or shown else self.kind
+            return f"~{parts[0]}"
+        if self.kind in _METHODS:
+            return f"{parts[0]}.{self.kind}({', '.join(parts[1:])})"
+        if self.kind in _WRITTEN_OUT:
+            return _WRITTEN_OUT[self.kind]
+        given = [text for name, value in self.settings for text in _shown(name, value)]
+        return f"{self.kind}({', '.join(given + parts)})" if given or parts else self.kind
 
     def __and__(self, other: AutomationCondition) -> AutomationCondition:
         return _joined("and", self, other)
@@ -258,8 +281,8 @@ class AutomationCondition:
         return f"AutomationCondition({self.description})"
 
     def means(self, other: AutomationCondition | str) -> bool:
-        """Tell whether this is the condition, or the one of the description."""
-        return self.description == other if isinstance(other, str) else self == other
+        """Tell whether this is the condition, or the one of the description or label."""
+        return other in {self.description, self.label} if isinstance(other, str) else self == other
 
 
 def _joined(kind: str, left: AutomationCondition, right: AutomationCondition) -> AutomationCondition:
@@ -283,8 +306,25 @@ def _cron(cron: str, tz: str | None) -> tuple[tuple[str, Any], ...]:
     return ("cron", cron), ("tz", tz)
 
 
+def _ticks(cron: str, tz: str | None) -> str:
+    return f"{cron!r}, tz={tz!r}" if tz else repr(cron)
+
+
+def _shown(name: str, value: Any) -> Iterator[str]:
+    """What a description says of a setting."""
+    if name == "tag_keys":
+        yield from value
+    elif name == "tag_values":
+        yield from (f"{tag}={text}" for tag, text in value)
+    elif name == "keys":
+        yield from map(repr, value)
+    elif value is not None:
+        yield f"tz={value!r}" if name == "tz" else repr(value)
+
+
 def _tags(keys: Any, values: Any) -> tuple[tuple[str, Any], ...]:
     if not keys and not values:
         raise ValueError("Name at least one tag in tag_keys or tag_values")
-    pairs = tuple(sorted((values or {}).items()))
-    return ("tag_keys", tuple(list_of(keys or [], str, "tag_keys"))), ("tag_values", pairs)
+    pairs = values.items() if isinstance(values, dict) else values or ()
+    checked = tuple(sorted((of_type(tag, str, "a tag"), of_type(text, str, tag)) for tag, text in pairs))
+    return ("tag_keys", tuple(list_of(keys or [], str, "tag_keys"))), ("tag_values", checked)

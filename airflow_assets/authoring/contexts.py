@@ -13,6 +13,7 @@ from airflow_assets.authoring.metadata import coerced
 from airflow_assets.authoring.metadata_values import MetadataValue
 from airflow_assets.authoring.partitions.definitions import PartitionsDefinition, TimeWindow
 from airflow_assets.authoring.partitions.keys import PartitionKey
+from airflow_assets.authoring.partitions.strategy import together
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.partitions.windows import Window
@@ -23,23 +24,27 @@ Cfg = TypeVar("Cfg")
 class PartitionContext:
     """The partitions that a step is for.
 
-    >>> PartitionContext(["a"], PartitionsDefinition.static_(["a", "b"])).key
+    :param keys: one or several partitions; a text is the key of one.
+
+    >>> str(PartitionContext(["a"], PartitionsDefinition.static_(["a", "b"])).key)
     'a'
     """
 
     def __init__(
-        self, keys: Sequence[str] | PartitionKey, definition: PartitionsDefinition | None = None
+        self,
+        keys: PartitionKey | str | Sequence[PartitionKey | str],
+        definition: PartitionsDefinition | None = None,
     ) -> None:
-        self.partition = keys if isinstance(keys, PartitionKey) else PartitionKey.single(keys)
+        self.partition = keys if isinstance(keys, PartitionKey) else _as_one(keys)
         self.definition = definition
 
     @property
-    def keys(self) -> list[str]:
-        """The canonical text of each partition."""
-        return [str(one) for one in self.partition]
+    def keys(self) -> list[PartitionKey]:
+        """Each partition; ``str(key)`` is its canonical text."""
+        return list(self.partition)
 
     @property
-    def key(self) -> str:
+    def key(self) -> PartitionKey:
         """The first partition."""
         return self.keys[0]
 
@@ -47,7 +52,16 @@ class PartitionContext:
         """Return start and end (exclusive, naive UTC); null for several keys and keys that are no windows."""
         if not isinstance(self.definition, TimeWindow) or len(self.keys) != 1:
             return None
-        return self.definition.window(self.key)
+        return self.definition.window(str(self.key))
+
+
+def _as_one(keys: str | Sequence[PartitionKey | str]) -> PartitionKey:
+    given = [keys] if isinstance(keys, str) else list(keys)
+    if not given:
+        raise PartitionValidationError("PartitionContext needs at least one partition")
+    return together(
+        [one for key in given for one in (key if isinstance(key, PartitionKey) else PartitionKey.single(key))]
+    )
 
 
 class _Recorded:
@@ -137,15 +151,13 @@ class _InPartition:
         """
         if self.partition is None:
             raise PartitionValidationError("The run has no partition key: ask has_partition_key first")
-        keys = self.partition.keys
+        keys = list(map(str, self.partition.keys))
         if len(keys) > 1:
             raise PartitionValidationError(
                 f"partition_key is ambiguous: the run has {keys}; use partition.keys"
             )
         if self.partition.partition.is_multi:
-            raise PartitionValidationError(
-                f"The key {keys[0]!r} has several dimensions; use partition.partition"
-            )
+            raise PartitionValidationError(f"The key {keys[0]!r} has several dimensions; use partition.key")
         return keys[0]
 
     @property
@@ -169,8 +181,8 @@ class _FailsPartitions:
             PartitionValidationError: the key is none of the step's.
         """
         text = str(partition_key)
-        if self.partition is None or text not in self.partition.keys:
-            of_step = self.partition.keys if self.partition else []
+        of_step = list(map(str, self.partition.keys)) if self.partition else []
+        if text not in of_step:
             raise PartitionValidationError(f"{text!r} is no partition of this step, which has {of_step}")
         said = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
         self.failed_partitions[text] = said

@@ -44,6 +44,8 @@ _OPTIONAL = _better("may be left out")
 _ERRORS = _better(
     "also a `ValueError`, `LookupError`, `TypeError` or `RuntimeError`, whichever one would catch"
 )
+_EMPTY = _better("an empty dict where rivers has `None`")
+_COERCED = _better("the values are `MetadataValue`s, made and checked with the result")
 _SCHEDULE = _no("the schedule of a Dag: cron, assets, the catalogue's triggers")
 _SENSOR = _no("Airflow's sensors and event triggers; `aa.sensors` wait for assets")
 _DAGS = _no("a Dag: `to_dags()` makes one of a group, a selection runs a part of it")
@@ -79,6 +81,7 @@ STATUSES: dict[str, Status] = {
         ),
         SAME,
     ),
+    "ActionContext.asset_metadata": _EMPTY,
     "Asset.from_graph(backfill_strategy)": _OF_TASKS,
     "Asset.from_graph(compute)": _OF_TASKS,
     "Asset.from_graph(pool)": _OF_TASKS,
@@ -88,8 +91,10 @@ STATUSES: dict[str, Status] = {
     "Asset.from_multi(pool)": _PER_OUTPUT,
     "Asset.from_multi(pool_slots)": _PER_OUTPUT,
     "AssetDef(retry)": _better("as the page says; rivers 0.6.2 refuses it"),
+    "AssetExecutionContext.asset_metadata": _EMPTY,
+    "AssetExecutionContext.output_metadata": _EMPTY,
+    "AutomationCondition.children": _better("of what was combined; a leaf such as `in_flight` has none"),
     "BackfillRequest": _SCHEDULE,
-    "BackfillStatus.launched_by": _no("the code that called `backfill`, always"),
     "CodeRepository(default_executor)": _better("without one steps run in this process, not in others"),
     "CodeRepository(jobs)": _refused("the Dags of `to_dags()`"),
     "CodeRepository(run_backend)": _refused("the executor of the Airflow"),
@@ -111,13 +116,18 @@ STATUSES: dict[str, Status] = {
     "Executor.Parallel(max_workers)": _OPTIONAL,
     "Executor.kubernetes": _no("Airflow's KubernetesExecutor runs the Dags; `compute` says what a pod gets"),
     "InputContext(asset_metadata)": _better("without metadata an empty dict, not `None`"),
+    "InputContext.asset_metadata": _EMPTY,
     "InputContext.from_kwargs": _no("contexts do not travel as dicts: each process makes its own"),
     "Job": _DAGS,
+    "Materialization.metadata": _COERCED,
     "MetadataValue.CodeBlock(language)": _OPTIONAL,
     "MetadataValue.Schema(ipc_bytes)": _no("a schema is kept as readable columns: `columns`"),
     "MetadataValue.Schema.ipc_bytes": _no("a schema is kept as readable columns: `columns`"),
     "MetadataValue.Sql(dialect)": _OPTIONAL,
     "MetadataValue.schema": _better("takes a dict of names to types too, without Arrow"),
+    "Observation.metadata": _COERCED,
+    "Output.metadata": _COERCED,
+    "OutputContext.asset_metadata": _EMPTY,
     "OutputContext.from_kwargs": _no("contexts do not travel as dicts: each process makes its own"),
     "PartitionContext(definition)": _OPTIONAL,
     "PartitionContext(keys)": _better("a text or a list of texts will do as well"),
@@ -125,6 +135,7 @@ STATUSES: dict[str, Status] = {
     "PartitionKey.Set": _no("one class for all; `combinations` has the keys of a set"),
     "PartitionKey.Single": _no("one class for all; `is_multi` tells"),
     "PartitionMapping.time_window(offset)": _better("0 when it is left out"),
+    "PartitionsDefinition.Static.keys": _better("a tuple"),
     "PartitionsDefinition.TimeWindow(cron_schedule)": _VARIANT,
     "PartitionsDefinition.TimeWindow(end)": _VARIANT,
     "PartitionsDefinition.TimeWindow(fmt)": _VARIANT,
@@ -169,10 +180,10 @@ STATUSES: dict[str, Status] = {
     "TagConcurrencyLimit": _QUEUE,
     "exceptions": _ERRORS,
     "exceptions.SchemaMigrationNeededError": _better("`airflow db migrate` is the way out"),
-    "io_handlers.delta": _no("`ParquetIOHandler`; a handler of your own for table formats"),
-    "io_handlers.iceberg": _no("`ParquetIOHandler`; a handler of your own for table formats"),
     "integrations": _no("Airflow's providers: each has the hook or operator for its system"),
     "io_handlers": _no("one way to import them: `from airflow_assets import PickleIOHandler`"),
+    "io_handlers.delta": _no("`ParquetIOHandler`; a handler of your own for table formats"),
+    "io_handlers.iceberg": _no("`ParquetIOHandler`; a handler of your own for table formats"),
 }  # fmt: skip
 
 

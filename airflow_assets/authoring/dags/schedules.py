@@ -69,7 +69,7 @@ def schedule_of(graph: Graph, unit: Unit) -> Schedule:
             ticks[name] = tick
         else:
             still.add(name)
-            not_built[graph.steps[name].asset.name] = condition.description
+            not_built[graph.steps[name].asset.name] = condition.label or condition.description
     return Schedule(
         _only(unit, ticks),
         frozenset(ticks),

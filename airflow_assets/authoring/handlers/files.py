@@ -212,7 +212,7 @@ def _as_arrow(obj: Any) -> Any:
 
 
 def _keys(partition: Any) -> list[str | None]:
-    return list(partition.keys) if partition is not None else [None]
+    return list(map(str, partition.keys)) if partition is not None else [None]
 
 
 def _write_whole(place: UPath, content: bytes) -> None:

@@ -25,7 +25,7 @@ class InMemoryIOHandler(BaseIOHandler):
     def handle_output(self, context: OutputContext, obj: Any) -> None:
         """Keep the value."""
         kept = self._values.setdefault(context.asset_name, {})
-        for key in context.partition.keys if context.partition else [None]:
+        for key in map(str, context.partition.keys) if context.partition else [None]:
             kept[key] = obj
         context.add_output_metadata({"storage": "memory", "size_bytes": sys.getsizeof(obj)})
 
@@ -36,7 +36,7 @@ class InMemoryIOHandler(BaseIOHandler):
             FileNotFoundError: there is none; the error names the asset and the partition.
         """
         kept = self._values.get(context.asset_name, {})
-        keys = context.partition.keys if context.partition else []
+        keys = list(map(str, context.partition.keys)) if context.partition else []
         if len(keys) > 1:
             return {key: self._one(context, kept, key) for key in keys}
         if keys:

@@ -59,9 +59,9 @@ class MetadataValue:
             setattr(MetadataValue, cls.kind, cls)
 
     def raw_value(self) -> Any:
-        """Return the plain Python value: the one field, or a dict of the fields where there are several."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return next(iter(values.values()), None) if len(values) < 2 else values
+        """Return the plain Python value: the first field."""
+        first = next(iter(fields(self)), None)
+        return None if first is None else getattr(self, first.name)
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{kind: {field: value}}``, all of it JSON."""

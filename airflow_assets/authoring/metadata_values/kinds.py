@@ -171,7 +171,7 @@ class List(MetadataValue):
         object.__setattr__(self, "values", items)
 
     def raw_value(self) -> Any:  # noqa: D102
-        return [item.raw_value() for item in self.values]
+        return list(self.values)
 
     def _to_fields(self) -> dict[str, Any]:
         return {"values": [item.to_json() for item in self.values]}
@@ -192,6 +192,9 @@ class DateRange(MetadataValue):
         for name in ("start", "end"):
             if of_type(getattr(self, name), datetime, name).tzinfo is not None:
                 raise InvalidMetadataError(f"date_range takes naive UTC datetimes; {name} has a zone")
+
+    def raw_value(self) -> tuple[datetime, datetime]:  # noqa: D102
+        return self.start, self.end
 
     def _to_fields(self) -> dict[str, Any]:
         return {"start": self.start.isoformat(), "end": self.end.isoformat()}

@@ -153,6 +153,9 @@ class PartitionKey:
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __repr__(self) -> str:
+        return f"PartitionKey({str(self)!r})"
+
     def __str__(self) -> str:
         if self.combinations:
             return ";".join(map(str, self.combinations))

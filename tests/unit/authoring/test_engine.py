@@ -364,7 +364,7 @@ def test_b64_inner_steps_of_a_partitioned_graph_get_the_mapped_key() -> None:
 
 
 def test_b82_two_keys_are_one_call_and_two_events() -> None:
-    calls: list[list[str]] = []
+    calls: list[list[PartitionKey]] = []
 
     def body(context: AssetExecutionContext):  # type: ignore[no-untyped-def, type-arg]
         assert context.partition
@@ -372,7 +372,7 @@ def test_b82_two_keys_are_one_call_and_two_events() -> None:
         return 1
 
     ran = Ran().steps(Asset(body, partitions_def=AB), key=PartitionKey.single(["a", "b"]))
-    assert calls == [["a", "b"]]
+    assert calls == [[PartitionKey.single("a"), PartitionKey.single("b")]]
     first, second = ran.said("Materialization")
     assert (str(first.partition_key), str(second.partition_key)) == ("a", "b")
     assert first.data_version == second.data_version
