@@ -6,6 +6,7 @@ import warnings
 from datetime import datetime
 from typing import Any
 
+import pendulum
 import pytest
 from airflow.sdk import (
     AssetOrTimeSchedule,
@@ -13,6 +14,8 @@ from airflow.sdk import (
     CronTriggerTimetable,
     PartitionedAtRuntime,
 )
+from airflow.serialization.serialized_objects import DagSerialization
+from airflow.timetables.base import TimeRestriction
 
 from airflow_assets.authoring.assets import Asset
 from airflow_assets.authoring.automation import AutomationCondition as Condition
@@ -123,6 +126,29 @@ class TestCrons:
         other = Condition.on_cron("0 6 * * *") & Condition.in_latest_time_window()
         found = schedule("a.materialize", asset("a", partitions_def=DAYS, automation_condition=other))
         assert type(found) is CronTriggerTimetable
+
+    def test_the_scheduler_reads_them_back(self) -> None:
+        """The latest window is the one that begins with the tick, for Airflow as for the step."""
+        latest = Condition.on_cron("0 0 * * *") & Condition.in_latest_time_window()
+        dags = to_dags(
+            resolve(
+                [
+                    asset("a", partitions_def=DAYS, automation_condition=latest),
+                    asset("b", group="x"),
+                    asset("c", "b", group="y"),
+                    asset("d", group="y", automation_condition=DAILY),
+                ],
+                Registered(),
+            )
+        )
+        read = {name: DagSerialization.from_dict(DagSerialization.to_dict(dag)) for name, dag in dags.items()}
+        timetable: Any = read["a.materialize"].timetable
+        run = timetable.next_dagrun_info_v2(
+            last_dagrun_info=None,
+            restriction=TimeRestriction(earliest=pendulum.datetime(2026, 1, 3), latest=None, catchup=True),
+        )
+        assert run.partition_key == "2026-01-03"
+        assert read["y.materialize"].timetable.asset_condition is not None
 
     def test_partitions_without_a_schedule_take_a_key_by_hand(self) -> None:
         assert isinstance(schedule("a.materialize", asset("a", partitions_def=AB)), PartitionedAtRuntime)
