@@ -1,8 +1,8 @@
 """`python -m benchmarks.assets`: running assets that do nothing, and resolving many.
 
-Beside rivers and Dagster. All run in one process and record in files of their own: ours and Dagster in SQLite,
-rivers in its embedded store.
-A step is an asset that passes on what it reads; what it takes is what the library does around it.
+Beside rivers and Dagster, each in one process that records in files of its own: ours and Dagster in SQLite,
+rivers in its embedded store. A step is an asset that passes on what it reads; what it takes is what the
+library does around it.
 """
 
 from __future__ import annotations
