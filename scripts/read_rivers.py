@@ -1,7 +1,8 @@
 """Write down what rivers offers: names, parameters, defaults, error types; facts only, no text of its own.
 
 Runs where rivers is installed, with nothing else: ``python scripts/read_rivers.py > FILE``. The result lies
-in tests/unit/authoring/rivers_0_6_2.json; ``python -m scripts.write_parity`` reads it.
+in tests/unit/authoring/rivers_0_6_2.json; ``python -m scripts.write_parity`` reads it. Given a file of
+values by expression (rivers_values.json there) it asks for them anew, and writes them into the file.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import importlib
 import importlib.metadata
 import inspect
 import json
+import pathlib
 import pkgutil
 import re
 import sys
+from datetime import datetime
 from typing import Any
 
 
@@ -94,10 +97,20 @@ def inside(package: str, *, packages_only: bool = False) -> dict[str, str]:
     return {one.name: "module" for one in modules if one.name[0] != "_" and (one.ispkg or not packages_only)}
 
 
+def ask(path: pathlib.Path) -> None:
+    """Write the value of each expression of a file anew, as text."""
+    known = {"rs": importlib.import_module("rivers"), "datetime": datetime}
+    found = {one: str(eval(one, dict(known))) for one in json.loads(path.read_text())}  # noqa: S307 - ours
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
 def public(module: Any) -> list[str]:
     listed = getattr(module, "__all__", None)
     return list(listed) if listed else [name for name in vars(module) if name[0].isupper()]
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        ask(pathlib.Path(sys.argv[1]))
+    else:
+        main()

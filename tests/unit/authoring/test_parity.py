@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+
 import pytest
 
+import airflow_assets
 from airflow_assets import CodeRepository
 from airflow_assets.exceptions import ConfigurationError
 from scripts import write_parity
 from scripts.parity import ours
-from scripts.parity.facts import Parameter, Row, rows
+from scripts.parity.facts import DATA, Parameter, Row, rows
 from scripts.parity.statuses import STATUSES, status_of
 
 ROWS = rows()
@@ -90,6 +94,15 @@ def test_a_difference_is_found(path: str, parameter: Parameter | None, why: str)
 )
 def test_a_difference_of_a_call_is_found(path: str, what: str, signature: str | None, why: str) -> None:
     assert why in str(ours.difference(Row(path, what, signature=signature)))
+
+
+VALUES = json.loads((DATA / "rivers_values.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("expression", VALUES)
+def test_an_expression_has_the_value_that_it_has_there(expression: str) -> None:
+    found = eval(expression, {"rs": airflow_assets, "datetime": datetime})  # noqa: S307 - our own
+    assert str(found) == VALUES[expression]
 
 
 def _is(row: Row, name: str) -> bool:
