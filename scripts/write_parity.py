@@ -21,8 +21,8 @@ HEAD = f"""\
 Every public name, parameter, default and error type of {RIVERS}, as its installed package tells them, and of
 the page about assets in its documentation; and what this package has under that name.
 
-* **same**: name, parameters, their order, kinds and defaults are the same; a test compares them, and what both
-  give for a list of expressions.
+* **same**: name, parameters, their order, kinds and defaults are the same; a test compares them, and
+  what both give for a list of expressions.
 * **better**: it is there, and differs on purpose; the last column says how.
 * **not on Airflow**: it is not there; the last column says what is instead.
 * **not yet**: it is missing.
