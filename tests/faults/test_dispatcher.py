@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
     from tests.support.airflow_process import AirflowProcess
 
-pytestmark = [pytest.mark.real_airflow, pytest.mark.slow, pytest.mark.postgres]
+pytestmark = [
+    pytest.mark.real_airflow,
+    pytest.mark.slow,
+    pytest.mark.postgres,
+    pytest.mark.parametrize("standing", ["postgres"], indirect=True),
+]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def runs(airflow: AirflowProcess) -> Iterator[Runs]:
     found = Runs(airflow)
     yield found
@@ -37,14 +42,14 @@ def test_the_api_server_is_killed_in_the_middle(airflow: AirflowProcess, runs: R
     add_consumer(airflow, "killed", "namespace='kill'")
     for number in range(100):
         if number == 50:
-            airflow.wait_until(lambda: runs.count("killed") > 10, 30, "runs to be made")
+            airflow.wait_until(lambda: runs.count("killed") > 10, 120, "runs to be made")
             airflow.kill("api-server")
             airflow.close()
             with pytest.raises(httpx.TransportError):
                 create(airflow, "kill", number)
             airflow.restart("api-server")
         create(airflow, "kill", number)
-    airflow.wait_until(lambda: runs.count("killed", "success") >= 100, 240, "100 runs to succeed")
+    airflow.wait_until(lambda: runs.count("killed", "success") >= 100, 600, "100 runs to succeed")
     assert runs.count("killed") == 100
     assert runs.numbers("killed") == list(range(100))
 
@@ -52,23 +57,24 @@ def test_the_api_server_is_killed_in_the_middle(airflow: AirflowProcess, runs: R
 def test_the_api_server_is_killed_while_it_makes_runs(airflow: AirflowProcess, runs: Runs) -> None:
     add_consumer(airflow, "cut", "namespace='cut'", paused=True)
     burst(airflow, "cut", 1_000)
-    airflow.wait_until(lambda: runs.count("cut") > 50, 60, "runs to be made")
+    airflow.wait_until(lambda: runs.count("cut") > 50, 120, "runs to be made")
     airflow.kill("api-server")
     airflow.close()
     before = runs.count("cut")
     assert before < 1_000
     airflow.restart("api-server")
-    airflow.wait_until(lambda: runs.count("cut") >= 1_000, 240, "1,000 runs to be made")
+    airflow.wait_until(lambda: runs.count("cut") >= 1_000, 600, "1,000 runs to be made")
     assert runs.numbers("cut") == list(range(1_000))
 
 
 def test_two_schedulers(airflow: AirflowProcess, runs: Runs) -> None:
     add_consumer(airflow, "doubled", "namespace='double'")
-    airflow.start_extra("scheduler")
+    second = airflow.start_extra("scheduler")
     burst(airflow, "double", 100)
-    airflow.wait_until(lambda: runs.count("doubled", "success") >= 100, 240, "100 runs to succeed")
+    airflow.wait_until(lambda: runs.count("doubled", "success") >= 100, 600, "100 runs to succeed")
     assert runs.count("doubled") == 100
     assert runs.numbers("doubled") == list(range(100))
+    airflow.kill(second)
 
 
 def test_never_more_than_max_pending_runs_are_queued(airflow: AirflowProcess, runs: Runs) -> None:
@@ -81,7 +87,7 @@ def test_never_more_than_max_pending_runs_are_queued(airflow: AirflowProcess, ru
         most = max(most, runs.count("narrow", "queued"))
         return runs.count("narrow", "success") >= 500
 
-    airflow.wait_until(all_ended, 400, "500 runs to succeed")
+    airflow.wait_until(all_ended, 900, "500 runs to succeed")
     assert 0 < most <= 50
     assert runs.numbers("narrow") == list(range(500))
 

@@ -37,7 +37,7 @@ def test_an_event_that_commits_after_a_minute(postgres_url: str, mariadb_url: st
     finally:
         ended.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(90)
     for database in databases:
         counts = {name: len(_events(database, name)) for name in ("late", "punctual", "next")}
         assert counts == {"late": 1, "punctual": 1, "next": 1}, database.engine.dialect.name
@@ -58,7 +58,7 @@ def _hold(databases: list[AirflowDatabase]) -> None:
         session.close()
     for database in databases:
         database.add_event("next")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (_events(database, "late") and _events(database, "next")) and time.monotonic() < deadline:
             time.sleep(0.2)
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.conftest import RUNNING
-from tests.support.airflow_process import AirflowProcess
 from tests.support.event_burst import API
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.airflow_process import AirflowProcess
 
 pytestmark = [pytest.mark.real_airflow, pytest.mark.slow]
 
@@ -25,19 +24,10 @@ from tests.support.held_poll import HeldPoll
 with DAG("held", schedule=HeldPoll({folder!r}).as_schedule()):
     EmptyOperator(task_id="only")
 
-stale = FreshnessTrigger("PT5S", interval="PT1S", asset_id="kill.table", mode="transitions", allow_concurrent=True)
+stale = FreshnessTrigger("PT8S", interval="PT1S", asset_id="kill.table", mode="transitions", allow_concurrent=True)
 with DAG("stale", schedule=stale.as_schedule()):
     EmptyOperator(task_id="only")
 """
-
-
-@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
-def standing(request: pytest.FixtureRequest) -> Iterator[AirflowProcess]:
-    url = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
-    with AirflowProcess(database_url=url) as process:
-        RUNNING.append(process)
-        yield process
-        RUNNING.remove(process)
 
 
 class Folder:
@@ -75,30 +65,30 @@ class Folder:
         self._airflow.wait_until(held.exists, 180, f"the poll to stop {where} its report")
         self._airflow.kill("triggerer")
         hold.unlink()
-        self._airflow.restart("triggerer", timeout=300)
+        self._airflow.restart("triggerer")
 
 
-def test_a_killed_triggerer_loses_and_doubles_nothing(standing: AirflowProcess, tmp_path: Path) -> None:
-    folder = Folder(standing, tmp_path)
-    standing.write_dag("polls.py", DAGS.format(folder=str(tmp_path)))
-    standing.unpause("held")
-    standing.unpause("stale")
+def test_a_killed_triggerer_loses_and_doubles_nothing(airflow: AirflowProcess, tmp_path: Path) -> None:
+    folder = Folder(airflow, tmp_path)
+    airflow.write_dag("polls.py", DAGS.format(folder=str(tmp_path)))
+    airflow.unpause("held")
+    airflow.unpause("stale")
+    airflow.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
     folder.wait_reports()
-    standing.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
-    standing.wait_until(lambda: len(standing.runs("stale")) == 1, 180, "the table to go stale")
+    airflow.wait_until(lambda: len(airflow.runs("stale")) == 1, 180, "the table to go stale")
     folder.kill_triggerer("before")
-    standing.wait_until(lambda: len(standing.runs("held")) == 1, 180, "the finding to be found again")
+    airflow.wait_until(lambda: len(airflow.runs("held")) == 1, 180, "the finding to be found again")
     folder.wait_reports()
     folder.set("off")
     folder.wait_reports()
     folder.kill_triggerer("after")
     folder.wait_reports(3)
-    standing.wait_until(lambda: len(standing.runs("held")) >= 2, 180, "the run of the firing")
-    standing.kill("api-server")
-    standing.close()
-    standing.restart("api-server", timeout=300)
+    airflow.wait_until(lambda: len(airflow.runs("held")) >= 2, 180, "the run of the firing")
+    airflow.kill("api-server")
+    airflow.close()
+    airflow.restart("api-server")
     folder.wait_reports(3)
-    assert len(standing.runs("held")) == 2, "two transitions"
-    assert len(standing.runs("stale")) == 1, "the table has been stale all the time"
-    standing.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
-    standing.wait_until(lambda: len(standing.runs("stale")) >= 3, 180, "it to recover and go stale again")
+    assert len(airflow.runs("held")) == 2, "two transitions"
+    assert len(airflow.runs("stale")) == 1, "the table has been stale all the time"
+    airflow.api("POST", f"{API}/upsert", json={"id": "kill.table", "type": "t"})
+    airflow.wait_until(lambda: len(airflow.runs("stale")) >= 3, 180, "it to recover and go stale again")

@@ -88,7 +88,7 @@ class AirflowApi:
         answer = self.request("GET", f"/api/v2/dags/{dag_id}")
         return cast("dict[str, Any]", answer.json()) if answer.status_code == httpx.codes.OK else None
 
-    def wait_for_dag(self, dag_id: str, timeout: float = 60) -> dict[str, Any]:
+    def wait_for_dag(self, dag_id: str, timeout: float = 180) -> dict[str, Any]:
         """Wait until the Dag has been parsed; an import error of any file ends the wait."""
 
         def parsed() -> object:
@@ -136,7 +136,7 @@ class AirflowApi:
         return cast("dict[str, Any]", self.api("GET", f"/api/v2/dags/{dag_id}/dagRuns/{run_id}"))
 
     def wait_for_run(
-        self, dag_id: str, run_id: str, state: str | None = "success", timeout: float = 120
+        self, dag_id: str, run_id: str, state: str | None = "success", timeout: float = 240
     ) -> dict[str, Any]:
         """Wait until the run has ended and return it.
 
