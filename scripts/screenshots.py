@@ -87,7 +87,7 @@ def _one_window(browser: Any, address: str, names: list[str], look: tuple[str, s
         ]
     )
     page = window.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(120_000)
     for name in names:
         path, words = SHOTS[name]
         page.goto(f"{address}/{path}")

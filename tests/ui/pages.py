@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 PAGE = "plugin/asset-catalogue"
-PATIENCE = 30_000
+PATIENCE = 90_000
 """Milliseconds that a page may take on a busy machine."""
 
 

@@ -35,10 +35,10 @@ def test_it_works_below_a_base_path(visit: Visit, catalogue: None) -> None:
 
 def test_a_host_that_lacks_something_shows_a_card_that_names_it(visit: Visit) -> None:
     visitor = visit()
-    visitor.open(PAGE, withhold="ChakraUI.DataList")
+    visitor.open(PAGE, withhold="ChakraUI.EmptyState")
     card = visitor.page.get_by_role("alert")
     expect(card).to_contain_text("This Airflow does not have what the asset catalogue needs")
-    expect(card).to_contain_text("ChakraUI.DataList")
+    expect(card).to_contain_text("ChakraUI.EmptyState")
 
 
 def test_a_file_that_is_gone_shows_a_card(visit: Visit) -> None:

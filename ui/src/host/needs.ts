@@ -1,6 +1,6 @@
 /** What the pages take from the host's Chakra; a test compares this with what they import. */
 export const CHAKRA_PARTS = [
-  "Alert", "Badge", "Box", "Button", "Checkbox", "CloseButton", "Code", "DataList", "Dialog", "EmptyState", "Field",
+  "Alert", "Badge", "Box", "Button", "Checkbox", "CloseButton", "Code", "Dialog", "EmptyState", "Field",
   "Flex", "Heading", "HStack", "Input", "Link", "Menu", "NativeSelect", "Portal", "Separator",
   "SimpleGrid", "Skeleton", "Stack", "Table", "Tabs", "Text", "Textarea", "VStack",
 ] as const; // prettier-ignore

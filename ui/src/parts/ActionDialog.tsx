@@ -15,12 +15,14 @@ interface Props {
   problem: ApiProblem | null;
   ready?: boolean;
   title: string;
+  /** One of many in a table, so a small one. */
+  small?: boolean;
   /** What the button says that opens the dialog. */
   trigger: string;
 }
 
 /** A button that asks before it does something: what, to what, and what the server said. */
-export const ActionDialog = ({ action, busy, children, danger = false, onAction, onOpen, problem, ready = true, title, trigger }: Props) => {
+export const ActionDialog = ({ action, busy, children, danger = false, onAction, onOpen, problem, ready = true, small = false, title, trigger }: Props) => {
   const [open, setOpen] = useState(false);
   const palette = danger ? "red" : "brand";
   return (
@@ -36,7 +38,7 @@ export const ActionDialog = ({ action, busy, children, danger = false, onAction,
       unmountOnExit
     >
       <Dialog.Trigger asChild>
-        <Button colorPalette={palette} size="sm" variant={danger ? "outline" : "solid"}>
+        <Button colorPalette={palette} size={small ? "xs" : "sm"} variant={danger || small ? "outline" : "solid"}>
           {trigger}
         </Button>
       </Dialog.Trigger>

@@ -10,7 +10,7 @@ import { useCall } from "../../state/queries";
 import { shortType } from "../catalogue/Facets";
 import { Events } from "./Events";
 import { History } from "./History";
-import { LockBanner } from "./LockBanner";
+import { LockBanner, LockButton } from "./LockBanner";
 import { Overview } from "./Overview";
 import { Runs } from "./Runs";
 
@@ -73,7 +73,7 @@ const Content = ({ asset }: { asset: Asset }) => {
 };
 
 const Title = ({ asset }: { asset: Asset }) => (
-  <Flex align="baseline" gap={3} wrap="wrap">
+  <Flex align="center" columnGap={3} wrap="wrap">
     <Heading as="h1" overflowWrap="anywhere" size="xl">
       {asset.displayName ?? asset.id}
     </Heading>
@@ -83,6 +83,9 @@ const Title = ({ asset }: { asset: Asset }) => (
       </Badge>
       {asset.deleted ? <Badge colorPalette="red">Deleted</Badge> : <FreshnessBadge freshness={asset.freshness} />}
     </HStack>
+    <Box marginInlineStart="auto">
+      <LockButton asset={asset} />
+    </Box>
     {asset.displayName && asset.displayName !== asset.id ? (
       <Text color="fg.muted" fontSize="sm" overflowWrap="anywhere" width="100%">
         {asset.id}

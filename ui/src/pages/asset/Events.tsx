@@ -68,7 +68,7 @@ export const Events = ({ asset }: { asset: Asset }) => {
                       <Table.Cell>
                         <EventBadge kind={event.event} />
                       </Table.Cell>
-                      <Table.Cell>
+                      <Table.Cell minWidth="9rem">
                         <SourceText source={event.source} />
                       </Table.Cell>
                       <Table.Cell overflowWrap="anywhere">{event.changed.join(", ")}</Table.Cell>
@@ -110,6 +110,7 @@ const ReplayDialog = ({ event }: { event: Event }) => {
       }}
       problem={error}
       ready={result === undefined}
+      small
       title="Replay this event?"
       trigger="Replay"
     >

@@ -1,4 +1,4 @@
-import { Alert, Field, Flex, HStack, NativeSelect, Text, Textarea } from "@chakra-ui/react";
+import { Alert, Field, HStack, NativeSelect, Text, Textarea } from "@chakra-ui/react";
 import { useState } from "react";
 
 import type { Asset, Lease } from "../../api/generated";
@@ -7,12 +7,16 @@ import { holderOf } from "../../parts/badges";
 import { longDuration, Time, useNow } from "../../parts/time";
 import { useCall, useRights, useWrite } from "../../state/queries";
 
-/** Who holds the asset, for how long, and the way to lock or unlock it. */
+/** Who holds the asset, for how long, and the way to unlock it. */
 export const LockBanner = ({ asset }: { asset: Asset }) => {
   const may = useRights();
-  if (asset.deleted) return null;
-  if (!asset.lock) return may("LOCK") ? <Flex justify="flex-end"><LockDialog id={asset.id} /></Flex> : null;
-  return <Held id={asset.id} lease={asset.lock} mayUnlock={may("UNLOCK")} />;
+  return asset.lock && !asset.deleted ? <Held id={asset.id} lease={asset.lock} mayUnlock={may("UNLOCK")} /> : null;
+};
+
+/** Locks the asset, where nobody has. */
+export const LockButton = ({ asset }: { asset: Asset }) => {
+  const may = useRights();
+  return may("LOCK") && !asset.lock && !asset.deleted ? <LockDialog id={asset.id} /> : null;
 };
 
 const Held = ({ id, lease, mayUnlock }: { id: string; lease: Lease; mayUnlock: boolean }) => {

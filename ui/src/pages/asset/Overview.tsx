@@ -1,5 +1,5 @@
-import { Box, DataList, Heading, SimpleGrid, Stack, Text } from "@chakra-ui/react";
-import type { ReactNode } from "react";
+import { Box, Heading, SimpleGrid, Stack, Text } from "@chakra-ui/react";
+import { Fragment, type ReactNode } from "react";
 
 import type { Asset, Graph, Node } from "../../api/generated";
 import { airflowAddress, AssetLink, PageLink } from "../../parts/links";
@@ -50,16 +50,20 @@ const Attributes = ({ asset }: { asset: Asset }) => {
     ["Updated", <Time at={asset.updated} key="updated" />],
   ];
   return (
-    <DataList.Root orientation={{ base: "vertical", md: "horizontal" }} size="sm">
+    <Box as="dl" columnGap={4} display="grid" fontSize="sm" gridTemplateColumns="max-content minmax(0, 1fr)" rowGap={1}>
       {rows
         .filter(([, value]) => value !== null && value !== undefined && value !== "")
         .map(([label, value]) => (
-          <DataList.Item key={label}>
-            <DataList.ItemLabel>{label}</DataList.ItemLabel>
-            <DataList.ItemValue overflowWrap="anywhere">{value}</DataList.ItemValue>
-          </DataList.Item>
+          <Fragment key={label}>
+            <Box as="dt" color="fg.muted">
+              {label}
+            </Box>
+            <Box as="dd" overflowWrap="anywhere">
+              {value}
+            </Box>
+          </Fragment>
         ))}
-    </DataList.Root>
+    </Box>
   );
 };
 

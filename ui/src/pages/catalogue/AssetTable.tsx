@@ -118,7 +118,7 @@ const Header = ({ address, children, id }: { address: Address; children: ReactNo
   const [up, down] = [sort === id, sort === `-${id}`];
   return (
     <Table.ColumnHeader aria-sort={up ? "ascending" : down ? "descending" : "none"}>
-      <Button fontWeight="inherit" onClick={() => address.set({ sort: up ? `-${id}` : id })} px={0} size="xs" variant="plain">
+      <Button fontSize="inherit" fontWeight="inherit" height="auto" onClick={() => address.set({ sort: up ? `-${id}` : id })} px={0} size="xs" variant="plain">
         {children} {up ? <SortUpIcon /> : down ? <SortDownIcon /> : null}
       </Button>
     </Table.ColumnHeader>

@@ -1,5 +1,7 @@
 import { Box, Button, Heading, HStack, NativeSelect, Stack, Text } from "@chakra-ui/react";
 
+import { useState } from "react";
+
 import type { Facet, FacetValue } from "../../api/generated";
 import { stringifyExact } from "../../api/exactJson";
 import { formatQuery } from "../../query/text";
@@ -16,6 +18,7 @@ const PREFIX = "metadata.";
 
 /** Counts by type, namespace and chosen metadata keys; a value is a filter to switch on and off. */
 export const Facets = ({ address, question }: { address: Address; question: Question }) => {
+  const [open, setOpen] = useState(false); // narrow windows hide them at first
   const keys = address.all("facet");
   const names = [...FIXED, ...keys.map((key) => PREFIX + key)];
   const { data, error } = useCall(
@@ -25,13 +28,20 @@ export const Facets = ({ address, question }: { address: Address; question: Ques
   );
   return (
     <Stack aria-label="Filters" as="aside" gap={4} minWidth={{ lg: "14rem" }} width={{ base: "100%", lg: "14rem" }}>
-      <Text aria-live="polite" fontSize="sm">
-        {data === undefined ? "" : `${data.total.toLocaleString()}${data.totalIsLowerBound ? " or more" : ""} ${data.total === 1 ? "asset" : "assets"}`}
-      </Text>
+      <HStack justify="space-between">
+        <Text aria-live="polite" fontSize="sm">
+          {data === undefined ? "" : `${data.total.toLocaleString()}${data.totalIsLowerBound ? " or more" : ""} ${data.total === 1 ? "asset" : "assets"}`}
+        </Text>
+        <Button aria-expanded={open} display={{ lg: "none" }} onClick={() => setOpen(!open)} size="xs" variant="outline">
+          Filters
+        </Button>
+      </HStack>
       {error === null ? null : <ProblemCard problem={error} />}
-      <LockFilter address={address} />
-      {data?.facets.map((facet) => <OneFacet address={address} facet={facet} key={facet.name} question={question} />)}
-      <AddFacet address={address} chosen={keys} />
+      <Stack display={{ base: open ? "flex" : "none", lg: "flex" }} gap={4}>
+        <LockFilter address={address} />
+        {data?.facets.map((facet) => <OneFacet address={address} facet={facet} key={facet.name} question={question} />)}
+        <AddFacet address={address} chosen={keys} />
+      </Stack>
     </Stack>
   );
 };

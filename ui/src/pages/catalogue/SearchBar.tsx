@@ -47,7 +47,7 @@ export const SearchBar = ({ address, problem }: { address: Address; problem: Que
         </datalist>
         <Field.ErrorText>{problem?.message}</Field.ErrorText>
       </Field.Root>
-      <Box alignSelf="flex-start" pt={{ base: 0, md: 6 }}>
+      <Box alignSelf="flex-start" pt={{ base: 0, md: "26px" }}>
         <Button colorPalette="brand" size="sm" type="submit">
           Search
         </Button>

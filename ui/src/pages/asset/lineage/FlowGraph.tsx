@@ -2,7 +2,7 @@ import { Box, Flex, Text } from "@chakra-ui/react";
 import { useQuery } from "@tanstack/react-query";
 import { Background, Controls, Handle, MarkerType, Position, ReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import css from "@xyflow/react/dist/base.css?inline";
-import { useMemo, useState } from "react";
+import { useMemo, useState, useSyncExternalStore } from "react";
 
 import type { Asset, Graph, Node as GraphNode } from "../../../api/generated";
 import { FreshnessBadge } from "../../../parts/badges";
@@ -65,10 +65,11 @@ const Drawn = ({ assets, graph, positions, root, search }: Props & { positions: 
         {css}
       </style>
       <ReactFlow
+        colorMode={useColorMode()}
         edges={edges}
         elementsSelectable={false}
         fitView
-        fitViewOptions={{ maxZoom: 1 }}
+        fitViewOptions={{ maxZoom: 1, minZoom: 0.5 }}
         minZoom={0.05}
         nodes={nodes}
         nodesConnectable={false}
@@ -83,6 +84,16 @@ const Drawn = ({ assets, graph, positions, root, search }: Props & { positions: 
     </Box>
   );
 };
+
+const watchMode = (changed: () => void) => {
+  const observer = new MutationObserver(changed);
+  observer.observe(document.documentElement, { attributeFilter: ["class"] });
+  return () => observer.disconnect();
+};
+
+/** The host's mode. React Flow marks its own element with one, and what is inside takes its colours from there. */
+const useColorMode = (): "dark" | "light" =>
+  useSyncExternalStore(watchMode, () => (document.documentElement.classList.contains("dark") ? "dark" : "light"));
 
 type FlowNode = Node<{
   asset: Asset | undefined;

@@ -21,7 +21,7 @@ export const layout = async (graph: Graph): Promise<Positions> => {
     layoutOptions: {
       "elk.algorithm": "layered",
       "elk.direction": "RIGHT",
-      "elk.layered.spacing.nodeNodeBetweenLayers": "90",
+      "elk.layered.spacing.nodeNodeBetweenLayers": "60",
       "elk.spacing.nodeNode": "24",
     },
   });
