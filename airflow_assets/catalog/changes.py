@@ -40,7 +40,7 @@ def read_changes(conn: Connection, caller: Caller, query: ChangesRead) -> Change
 
     Those of namespaces that are hidden from the caller are left out.
     """
-    looked_at = conn.execute(
+    statement: Select[Any] = (
         select(
             _event.seq,
             _event.kind,
@@ -51,7 +51,8 @@ def read_changes(conn: Connection, caller: Caller, query: ChangesRead) -> Change
         .where(*_conditions(caller, query))
         .order_by(_event.seq)
         .limit(query.limit)
-    ).all()
+    )
+    looked_at = conn.execute(statement).all()
     reached = looked_at[-1].seq if len(looked_at) == query.limit else query.upto
     wanted = [row for row in looked_at if _is_untold(row)]
     kept = _within(wanted)

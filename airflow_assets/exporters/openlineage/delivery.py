@@ -19,6 +19,7 @@ import requests
 from openlineage.client import OpenLineageClient
 
 from airflow_assets.exporters.base import ExportFailed
+from airflow_assets.exporters.openlineage.quick_http import quick
 from airflow_assets.exporters.openlineage.transport import make_client, settle_environment, without_retries
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class Delivery:
         found: OpenLineageClient | None = getattr(self._own, "client", None)
         if found is None:
             found = self._own.client = OpenLineageClient(config=self._http)
+            found.transport = quick(found.transport)
             settle_environment(found.transport)
             with self._lock:
                 self._clients.append(found)

@@ -56,6 +56,7 @@ class Builder:
         self._runs = runs
         self._report = report
         self._batch: ExportBatch | None = None
+        self._run: tuple[ShippedEvent, str, dict[str, Any]] | None = None
         self._known: dict[tuple[str, str | None, bool], _Description] = {}
 
     def of_try(self, events: list[ShippedEvent], batch: ExportBatch) -> list[Emitted]:
@@ -107,19 +108,26 @@ class Builder:
     def _run_event(
         self, kind: ol.RunState, when: datetime, event: ShippedEvent, batch: ExportBatch | None
     ) -> ol.RunEvent:
-        facets = run_facets(event, self._runs.parent(event), self._runs.engine)
+        run_id, facets = self._run_of(event)
         if kind is ol.RunState.START:
             facets.pop("errorMessage", None)
         job = ol.Job(self._runs.namespace, f"{event.task.dag_id}.{event.task.task_id}", facets=job_facets())
         return ol.RunEvent(
             eventType=kind,
             eventTime=iso(when),
-            run=ol.Run(self._runs.run_id(event), facets=facets),
+            run=ol.Run(run_id, facets=facets),
             job=job,
             inputs=self._datasets(ol.InputDataset, event, event.inputs, batch, written=False),
             outputs=self._datasets(ol.OutputDataset, event, event.outputs, batch, written=True),
             producer=PRODUCER,
         )
+
+    def _run_of(self, event: ShippedEvent) -> tuple[str, dict[str, Any]]:
+        """Id and facets of the run, made once for the events that one lineage event becomes."""
+        if self._run is None or self._run[0] is not event:
+            facets = run_facets(event, self._runs.parent(event), self._runs.engine)
+            self._run = (event, self._runs.run_id(event), facets)
+        return self._run[1], dict(self._run[2])
 
     def _of_datasets(self, event: ShippedEvent, batch: ExportBatch) -> Iterable[ol.DatasetEvent]:
         for refs, written in ((event.inputs, False), (event.outputs, True)):

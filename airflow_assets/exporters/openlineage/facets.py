@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openlineage.client import facet_v2 as f
@@ -94,9 +95,7 @@ def run_facets(event: ShippedEvent, parent: tuple[str, str, str], engine: str) -
         "parent": f.parent_run.ParentRunFacet(
             run=f.parent_run.Run(runId=run_id), job=f.parent_run.Job(namespace=namespace, name=name), **_BY
         ),
-        "processing_engine": f.processing_engine_run.ProcessingEngineRunFacet(
-            version=engine, name="Airflow", openlineageAdapterVersion=__version__, **_BY
-        ),
+        "processing_engine": _engine(engine),
     }
     if event.state in FAILURES:
         made["errorMessage"] = f.error_message_run.ErrorMessageRunFacet(
@@ -115,11 +114,19 @@ def _ended(event: ShippedEvent) -> str:
 
 def job_facets() -> dict[str, JobFacet]:
     """Return the facets of a task as a job."""
-    return {
-        "jobType": f.job_type_job.JobTypeJobFacet(
-            processingType="BATCH", integration="AIRFLOW", jobType="TASK", **_BY
-        )
-    }
+    return {"jobType": _job_type()}
+
+
+@cache
+def _engine(version: str) -> RunFacet:
+    kind = f.processing_engine_run.ProcessingEngineRunFacet
+    return kind(version=version, name="Airflow", openlineageAdapterVersion=__version__, **_BY)
+
+
+@cache
+def _job_type() -> JobFacet:
+    kind = f.job_type_job.JobTypeJobFacet
+    return kind(processingType="BATCH", integration="AIRFLOW", jobType="TASK", **_BY)
 
 
 def _found(asset: Asset | None) -> dict[str, Any]:
