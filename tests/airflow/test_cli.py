@@ -132,7 +132,7 @@ def test_the_doctor_finds_nothing_on_a_healthy_airflow(airflow: AirflowProcess, 
 def test_the_doctor_names_what_is_wrong_and_the_way_out(airflow: AirflowProcess, here: Catalog) -> None:
     for number in (1, 2):
         airflow.write_dag(f"cli_uri_{number}.py", URIS.format(number=number))
-        airflow.wait_for_dag(f"cli_uri_{number}", timeout=180)
+        airflow.wait_for_dag(f"cli_uri_{number}")
     other = {
         "AIRFLOW_CONN_AIRFLOW_ASSETS_DEFAULT": json.dumps(
             {"conn_type": "airflow-assets", "extra": {"secret": "x" * 43}}

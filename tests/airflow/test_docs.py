@@ -19,7 +19,7 @@ COMMAND = re.compile(r"^\$ (airflow assets-catalog .+?)(?:\s+#.*)?$", re.MULTILI
 def test_python_blocks_run(airflow: AirflowProcess) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.docs_run"],
-        env=airflow.environment, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
+        env=airflow.environment, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     ran = re.search(r"^(\d+) blocks ran, 0 failed$", done.stdout, re.MULTILINE)

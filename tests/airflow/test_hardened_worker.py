@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = [pytest.mark.real_airflow, pytest.mark.slow, pytest.mark.xdist_group("own airflow")]
+
 DAG = """
 from airflow.sdk import BaseOperator, dag, task
 from airflow_assets.operators import Delete, List, Set
@@ -86,7 +88,7 @@ def hardened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowProces
 
 @pytest.fixture(scope="module")
 def run_id(hardened: AirflowProcess) -> str:
-    hardened.wait_for_dag("hardened_catalog", timeout=180)
+    hardened.wait_for_dag("hardened_catalog")
     hardened.unpause("hardened_catalog")
     run = hardened.trigger_dag("hardened_catalog")["dag_run_id"]
     hardened.wait_for_run("hardened_catalog", run, None, timeout=500)

@@ -66,6 +66,7 @@ def hardened(tmp_path: Path) -> Iterator[AirflowProcess]:
         yield process
 
 
+@pytest.mark.xdist_group("own airflow")
 def test_hardened_worker_knows_nothing_and_nothing_is_left_behind(hardened: AirflowProcess) -> None:
     hardened.write_dag("hello.py", HELLO)
     hardened.unpause("hello")

@@ -94,7 +94,7 @@ def create(airflow: AirflowProcess, asset_id: str, namespace: str, **members: An
 
 def test_a_run_started_by_an_event_knows_it_and_another_run_does_not(airflow: AirflowProcess) -> None:
     airflow.write_dag("macros_consumer.py", CONSUMER)
-    airflow.wait_for_dag("macros_consumer", timeout=180)
+    airflow.wait_for_dag("macros_consumer")
     airflow.unpause("macros_consumer")
     create(airflow, "macros.small", "macros.watched", metadata={"owner": "x"})
     create(airflow, "macros.large", "macros.watched", description="ü" * 20_000)
@@ -123,7 +123,7 @@ def test_a_param_offers_assets_and_refuses_what_is_none(airflow: AirflowProcess)
     create(airflow, "macros.p2", "macros.params", metadata={"owner": "two"})
     create(airflow, "macros.p1", "macros.params", metadata={"owner": "one"})
     airflow.write_dag("macros_params.py", PARAMS)
-    airflow.wait_for_dag("macros_params", timeout=180)
+    airflow.wait_for_dag("macros_params")
     airflow.unpause("macros_params")
     details = airflow.api("GET", "/api/v2/dags/macros_params/details")
     assert details["params"]["table"]["schema"]["examples"] == ["macros.p1", "macros.p2"]
@@ -158,7 +158,7 @@ def test_another_parse_of_an_unchanged_catalogue_makes_no_dag_version(airflow: A
 @pytest.mark.slow
 def test_dag_test_of_a_file_uses_the_catalogue_in_process(airflow: AirflowProcess) -> None:
     file: Path = airflow.write_dag("macros_tested.py", FROM_A_FILE)
-    airflow.wait_for_dag("tested", timeout=180)
+    airflow.wait_for_dag("tested")
     done = subprocess.run(
         [sys.executable, str(file)], env=airflow.environment, cwd=airflow.home, capture_output=True, text=True,
         timeout=300, check=True,

@@ -214,5 +214,5 @@ def _wait_for_readers(airflow: AirflowProcess) -> None:
             readers = read_readers(conn)
             return readers.floor(lineage=False) == readers.end
 
-    airflow.wait_until(level, 60, "every reader to be level")
+    airflow.wait_until(level, 240, "every reader to be level")
     engine.dispose()

@@ -158,6 +158,7 @@ def test_lineage_leaves_a_real_airflow(airflow: AirflowProcess, receiver: Receiv
     assert airflow.xcom("shipper", again, "ship")["size"] == 0
 
 
+@pytest.mark.xdist_group("own airflow")
 def test_beside_the_provider_there_is_one_run_of_each_try(receiver: Receiver, tmp_path: Path) -> None:
     env = {
         "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "http", "url": receiver.url}),

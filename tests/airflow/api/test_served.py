@@ -19,7 +19,7 @@ def test_it_is_mounted_and_its_jobs_run(airflow: AirflowProcess) -> None:
         found = airflow.api("GET", f"{API_PREFIX}/health")
         return found if found["status"] == "healthy" else None
 
-    health = airflow.wait_until(healthy, 60, "the background jobs to run")
+    health = airflow.wait_until(healthy, 240, "the background jobs to run")
     assert health["jobs"]["dispatcher"]["running"] is True
     metrics = airflow.request("GET", f"{API_PREFIX}/metrics").text
     assert 'airflow_assets_job_running{job="dispatcher"} 1' in metrics

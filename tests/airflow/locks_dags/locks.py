@@ -18,7 +18,7 @@ HOME = Path(os.environ["AIRFLOW_HOME"])
 
 
 def wait_at(gate: str) -> None:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 900
     while not (HOME / f"gate-{gate}").exists():
         if time.monotonic() > deadline:
             raise TimeoutError(f"gate {gate} stays shut")
@@ -27,7 +27,7 @@ def wait_at(gate: str) -> None:
 
 with DAG("lock_queue", schedule=None, max_active_runs=8):
     acquire = Acquire(
-        task_id="acquire", asset_id="lock.queue", ttl="PT3M", wait=True, timeout="PT4M", pool="one_slot"
+        task_id="acquire", asset_id="lock.queue", ttl="PT15M", wait=True, timeout="PT15M", pool="one_slot"
     )
 
     @task(outlets=[Table("lock.queue", namespace="locks", metadata={"by": "{{ run_id }}"})])
