@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from airflow_assets.authoring.checks import of_type
 from airflow_assets.authoring.errors import ConfigurationError
+from airflow_assets.authoring.graph.graph import Registered
+from airflow_assets.authoring.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow_assets.authoring.graph.graph import Graph
+    from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
 
+Tags = Sequence[tuple[str, str]] | Mapping[str, str]
 _AIRFLOWS = {
     "jobs": "select assets in materialize(), or run the Dag that to_dags() makes of them",
     "schedules": "set a condition, AutomationCondition.on_cron(...), or a Dag's own schedule",
@@ -50,6 +53,53 @@ def checked_resources(resources: Mapping[str, Any]) -> dict[str, Any]:
             )
         found[key] = made
     return found
+
+
+def registered(
+    resources: Mapping[str, Any] | None,
+    partition_defs: Mapping[str, PartitionsDefinition] | None,
+    retries: Mapping[str, RetryPolicy] | None,
+    default: RetryPolicy | str | None,
+) -> Registered:
+    """Return what definitions may name, checked.
+
+    Raises:
+        ConfigurationError: a resource that is none, or a default policy that is not registered.
+    """
+    policies = {
+        name: of_type(one, RetryPolicy, f"retries[{name!r}]") for name, one in (retries or {}).items()
+    }
+    if isinstance(default, str):
+        if default not in policies:
+            raise ConfigurationError(
+                f"default_retry_policy is {default!r}, and retries has {sorted(policies)}"
+            )
+        default = policies[default]
+    return Registered(checked_resources(resources or {}), dict(partition_defs or {}), policies, default)
+
+
+def pairs(tags: Tags | None) -> tuple[tuple[str, str], ...]:
+    """Return the tags of a run as pairs.
+
+    >>> pairs({"team": "sales"})
+    (('team', 'sales'),)
+    """
+    given = tags.items() if isinstance(tags, Mapping) else tags or ()
+    return tuple((of_type(key, str, "a tag"), of_type(value, str, f"tag {key!r}")) for key, value in given)
+
+
+def set_up(resources: Mapping[str, Any]) -> None:
+    """Let resources get ready, those that can."""
+    for resource in resources.values():
+        if hasattr(resource, "setup"):
+            resource.setup()
+
+
+def tear_down(resources: Mapping[str, Any]) -> None:
+    """Let resources go."""
+    for resource in resources.values():
+        if hasattr(resource, "teardown"):
+            resource.teardown()
 
 
 def check_pools(graph: Graph, limits: Mapping[str, int]) -> None:

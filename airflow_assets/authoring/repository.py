@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_assets.authoring.checks import list_of, of_type, optional
 from airflow_assets.authoring.contexts import InputContext, PartitionContext
-from airflow_assets.authoring.errors import ConfigurationError, NodeNotFoundError
+from airflow_assets.authoring.errors import NodeNotFoundError
 from airflow_assets.authoring.graph.declared import declarations_of
 from airflow_assets.authoring.graph.plan import (
     action_plan,
@@ -16,16 +16,25 @@ from airflow_assets.authoring.graph.plan import (
     observe_plan,
     with_default_retry,
 )
-from airflow_assets.authoring.graph.resolve import Registered, resolve
+from airflow_assets.authoring.graph.resolve import resolve
 from airflow_assets.authoring.handlers.memory import InMemoryIOHandler
 from airflow_assets.authoring.local.executors import Executor
 from airflow_assets.authoring.local.launching import Launcher, Order
 from airflow_assets.authoring.local.results import BackfillResult, BackfillStatus, RunResult
-from airflow_assets.authoring.registration import check_pools, checked_resources, refused
-from airflow_assets.authoring.retries import RetryPolicy
+from airflow_assets.authoring.registration import (
+    Tags,
+    check_pools,
+    pairs,
+    refused,
+    registered,
+    set_up,
+    tear_down,
+)
 from airflow_assets.authoring.tasks import Task
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from airflow.sdk import DAG
     from typing_extensions import Self
 
@@ -36,9 +45,8 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
     from airflow_assets.authoring.partitions.keys import PartitionKey, PartitionKeyRange
     from airflow_assets.authoring.partitions.strategy import BackfillStrategy
+    from airflow_assets.authoring.retries import RetryPolicy
     from airflow_assets.authoring.storage.interface import Storage
-
-Tags = Sequence[tuple[str, str]] | Mapping[str, str]
 
 
 class CodeRepository:
@@ -86,22 +94,12 @@ class CodeRepository:
         list_of(list(tasks or ()), Task, "tasks")
         self._executor = optional(default_executor, Executor, "default_executor") or Executor.in_process()
         self._pool_limits = dict(pool_limits or {})
-        policies = {
-            name: of_type(one, RetryPolicy, f"retries[{name!r}]") for name, one in (retries or {}).items()
-        }
-        if isinstance(default_retry_policy, str) and default_retry_policy not in policies:
-            raise ConfigurationError(
-                f"default_retry_policy is {default_retry_policy!r}, and retries has {sorted(policies)}"
-            )
-        self._registered = Registered(
-            checked_resources(resources or {}),
-            dict(partition_defs or {}),
-            policies,
-            policies[default_retry_policy] if isinstance(default_retry_policy, str) else default_retry_policy,
-        )
+        self._registered = registered(resources, partition_defs, retries, default_retry_policy)
         self._default_handler = InMemoryIOHandler()
         self._graph: Graph | None = None
         self._storage: Storage | None = None
+        self._last_storage: Storage | None = None
+        self._resolving = threading.RLock()
         self._launching: Launcher | None = None
 
     # What it is made of
@@ -127,16 +125,6 @@ class CodeRepository:
         self._launcher().catch_up()
         return storage
 
-    @property
-    def default_executor(self) -> Executor:
-        """Where the steps of local runs run."""
-        return self._executor
-
-    @property
-    def default_handler(self) -> BaseIOHandler:
-        """The handler of what declares none: the memory of this process."""
-        return self._default_handler
-
     def validate(self) -> None:
         """Check everything that :meth:`resolve` does, and change nothing.
 
@@ -155,31 +143,27 @@ class CodeRepository:
 
         :param storage: default one in memory.
         """
-        if self._storage is not None and storage in {None, self._storage}:
-            return
-        first = self._storage is None
-        graph = self.graph
-        if first:
-            for resource in self._registered.resources.values():
-                if hasattr(resource, "setup"):
-                    resource.setup()
-        if storage is None:
-            from airflow_assets.authoring.storage.direct import memory_storage
+        with self._resolving:
+            if self._storage is not None and (storage is None or storage is self._storage):
+                return
+            graph = self.graph
+            if self._storage is None:
+                set_up(self._registered.resources)
+            if storage is None:
+                from airflow_assets.authoring.storage.direct import memory_storage
 
-            storage = memory_storage()
-        storage.declare(declarations_of(graph))
-        for pool, limit in self._pool_limits.items():
-            storage.set_pool_limit(pool, limit)
-        self._storage = storage
+                storage = self._last_storage or memory_storage()
+            storage.declare(declarations_of(graph))
+            for pool, limit in self._pool_limits.items():
+                storage.set_pool_limit(pool, limit)
+            self._storage = storage
 
     def shutdown(self) -> None:
         """Tear the resources down; what is run later sets them up again."""
-        if self._storage is None:
-            return
-        self._last_storage, self._storage = self._storage, None
-        for resource in self._registered.resources.values():
-            if hasattr(resource, "teardown"):
-                resource.teardown()
+        with self._resolving:
+            if self._storage is not None:
+                self._last_storage, self._storage = self._storage, None
+                tear_down(self._registered.resources)
 
     def __enter__(self) -> Self:
         self.resolve()
@@ -229,7 +213,7 @@ class CodeRepository:
         order = Order(
             with_default_retry(plan, policy) if policy is not None else plan,
             partition_key,
-            _pairs(tags),
+            pairs(tags),
             config,
             run_id_override or str(uuid.uuid4()),
             resume=resume,
@@ -266,7 +250,7 @@ class CodeRepository:
         names = None if selection is None else list_of(selection, str, "selection")
         plan = action_plan(graph, of_type(action, str, "action"), names)
         run_id = run_id_override or str(uuid.uuid4())
-        order = Order(plan, partition_key, _pairs(tags), config, run_id, resume=resume)
+        order = Order(plan, partition_key, pairs(tags), config, run_id, resume=resume)
         return self._launcher().run(order, raise_on_error=raise_on_error)
 
     def observe(self, asset_names: Sequence[str] | None = None) -> RunResult:
@@ -320,7 +304,7 @@ class CodeRepository:
             strategy,
             failure_policy=failure_policy,
             max_concurrency=max_concurrency,
-            tags=_pairs(tags),
+            tags=pairs(tags),
             config=config,
             block=block,
             dry_run=dry_run,
@@ -395,7 +379,7 @@ class CodeRepository:
 
     def _resolved(self) -> tuple[Graph, Storage]:
         if self._storage is None:
-            self.resolve(getattr(self, "_last_storage", None))
+            self.resolve()
         return self.graph, cast("Storage", self._storage)
 
     def _launcher(self) -> Launcher:
@@ -408,8 +392,3 @@ class CodeRepository:
         from airflow_assets.authoring.local.backfill import Backfills
 
         return Backfills(self._launcher())
-
-
-def _pairs(tags: Tags | None) -> tuple[tuple[str, str], ...]:
-    given = tags.items() if isinstance(tags, Mapping) else tags or ()
-    return tuple((of_type(key, str, "a tag"), of_type(value, str, f"tag {key!r}")) for key, value in given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import signal
+import warnings
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, cast
@@ -96,7 +97,10 @@ class Workers:
         process = multiprocessing.get_context("fork").Process(
             target=_serve, args=(there, inherited, self._do), daemon=True, name="airflow-assets-step"
         )
-        process.start()
+        with warnings.catch_warnings():
+            # About forking beside threads: ours may hold a lock of the storage, which no worker uses.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
         there.close()
         worker = _Worker(process, here)
         self._workers.append(worker)

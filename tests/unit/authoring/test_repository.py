@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -31,7 +33,7 @@ from airflow_assets.authoring.partitions.definitions import PartitionsDefinition
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.repository import CodeRepository
 from airflow_assets.authoring.resources import Resource
-from airflow_assets.authoring.results import DynamicOutput, Observation
+from airflow_assets.authoring.results import DynamicOutput, Observation, Output
 from airflow_assets.authoring.retries import Backoff, RetryPolicy
 from airflow_assets.authoring.storage.direct import DirectStorage
 from airflow_assets.authoring.tasks import Task
@@ -547,6 +549,7 @@ def test_a_full_pool_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         while ("a", "StepSlotWaiting") not in told(repo, "r"):
             assert running.is_alive()
+            time.sleep(0.01)
     finally:
         repo.storage.release("other")
         running.join()
@@ -611,6 +614,24 @@ def test_a_storage_may_be_shared_and_resolving_again_changes_nothing() -> None:
     assert [record.asset_key for record in storage.get_asset_records()] == ["a", "b"]
     assert [record.asset_key for record in storage.get_assets_by_tag("x")] == ["a"]
     assert set(first.assets) == {"a"}
+
+
+def test_async_bodies_run_beside_the_loop_of_a_notebook() -> None:
+    async def later() -> int:
+        await asyncio.sleep(0)
+        return 5
+
+    async def stream() -> Any:
+        for name in "xy":
+            await asyncio.sleep(0)
+            yield Output(1, output_name=name)
+
+    async def notebook() -> CodeRepository:
+        repo = CodeRepository(assets=[Asset(later), Asset.from_multi(stream, [AssetDef("x"), AssetDef("y")])])
+        assert repo.materialize().success
+        return repo
+
+    assert asyncio.run(notebook()).load_node("later") == 5
 
 
 class OneIsLocked(DirectStorage):

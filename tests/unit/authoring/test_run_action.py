@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -372,6 +373,7 @@ def test_an_exclusive_verb_waits_for_a_materialize_of_the_same_partitions() -> N
     try:
         while ("a", "StepSlotWaiting", None) not in kinds(repo, "r"):
             assert acting.is_alive()
+            time.sleep(0.01)
     finally:
         go.set()
         making.join()
