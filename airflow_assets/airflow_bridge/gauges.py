@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.airflow_bridge.vitals import Vitals, vitals
@@ -69,11 +70,11 @@ def samples(types: FacetResult, counts: Inventory, state: Vitals) -> Iterator[tu
 
 
 def _stats() -> Any:
+    """Airflow's metrics; before Airflow 3.3 they were in another module."""
     try:
-        from airflow.observability.stats import Stats
-    except ImportError:  # where it was before Airflow 3.3
-        from airflow.stats import Stats
-    return Stats
+        return import_module("airflow.observability.stats").Stats
+    except ImportError:
+        return import_module("airflow.stats").Stats
 
 
 def _safe(text: str) -> str:

@@ -28,7 +28,7 @@ def asset_nodes(conn: Connection, rows: Mapping[int, Any], now: datetime) -> dic
     """
     said = _said(conn, sorted(rows))
     return {
-        pk: Node(
+        pk: Node.trusted(
             uid=f"asset:{row.id}",
             kind=NodeKind.ASSET,
             id=row.id,
@@ -37,6 +37,8 @@ def asset_nodes(conn: Connection, rows: Mapping[int, Any], now: datetime) -> dic
             display_name=row.display_name,
             freshness=Freshness.of(said.get(pk, {}), row.updated, now),
             locked=row.lock_until is not None and row.lock_until > now,
+            dag_id=None,
+            task_id=None,
         )
         for pk, row in rows.items()
     }

@@ -18,6 +18,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     and_,
+    case,
     false,
     func,
     literal,
@@ -78,9 +79,17 @@ def dependencies(conn: Connection, caller: Caller, query: DependencyQuery) -> Gr
     drawing.add_assets(inner)
     truncated = reach.truncated
     if query.tasks:
-        outer, unread = reach.outer_edges()
-        truncated += unread + drawing.add_tasks([*inner, *outer], room=query.max_nodes - len(reach.nodes))
+        truncated += _add_tasks(drawing, reach, inner)
     return drawing.graph(hidden=reach.hidden_neighbours(), truncated=truncated)
+
+
+def _add_tasks(drawing: Drawing, reach: _Reach, inner: Sequence[Any]) -> int:
+    """Draw the tasks; returns how many had no room."""
+    room = reach.query.max_nodes - len(reach.nodes)
+    if room <= 0:
+        return reach.count_tasks()
+    outer, unread = reach.outer_edges()
+    return unread + drawing.add_tasks([*inner, *outer], room=room)
 
 
 @dataclass
@@ -93,6 +102,7 @@ class _Reach:
     nodes: dict[int, Any]
     left: dict[Direction, set[int]] = field(default_factory=lambda: {_UP: set(), _DOWN: set()})
     truncated: int = 0
+    hidden: list[int] = field(default_factory=list)
 
     def explore(self, start: int, directions: Collection[Direction]) -> None:
         """Add what lies around, hop by hop in all directions alike: nearest first, then by id."""
@@ -108,18 +118,23 @@ class _Reach:
             return []
         self.left[direction].update(frontier)
         found = self._hop(frontier, direction, seen)
+        if found and found[0].hidden:
+            self.hidden.append(int(found[0].hidden))
         reached = []
-        for row in found:
+        for row in (row for row in found if row.shown):
             seen.add(row.pk)
             if row.pk in self.nodes or len(self.nodes) < self.query.max_nodes:
                 self.nodes.setdefault(row.pk, row)
                 reached.append(row.pk)
-        left_out = found[0].total - len(reached) if found else 0
+        left_out = int(found[0].total) - len(reached) if found else 0
         self.truncated += left_out
         return [] if left_out else reached
 
     def _hop(self, frontier: Collection[int], direction: Direction, seen: Collection[int]) -> Sequence[Any]:
-        """The visible neighbours not seen yet, up to ``max_nodes``; ``total`` is how many there are."""
+        """The neighbours not seen yet, up to ``max_nodes``, first those that the caller may see (``shown``).
+
+        ``total`` is how many of those there are, ``hidden`` how many others.
+        """
         far = (
             select(_FAR[direction].label("pk"))
             .distinct()
@@ -130,25 +145,27 @@ class _Reach:
             )
         )
         near = far.subquery()
-        rows = (
-            select(*_NODE, func.count().over().label("total"))
+        # Counted and sorted are numbers alone; what nodes show is read of those that have room.
+        shown = case((visible(asset.c.namespace, self.caller), 1), else_=0)
+        total = func.sum(shown).over()
+        first = (
+            select(
+                *(asset.c.pk, asset.c.id_sort, shown.label("shown"), total.label("total")),
+                (func.count().over() - total).label("hidden"),
+            )
             .join_from(near, asset, asset.c.pk == near.c.pk)
-            .where(*self._readable())
-            .order_by(asset.c.id_sort, asset.c.pk)
+            .where(asset.c.tenant == self.caller.tenant, asset.c.deleted == false())
+            .order_by(shown.desc(), asset.c.id_sort, asset.c.pk)
             .limit(self.query.max_nodes)
+            .subquery()
         )
-        return self.conn.execute(rows).all()
+        of_hop = (first.c.shown, first.c.total, first.c.hidden)
+        rows = select(*_NODE, *of_hop).join(first, first.c.pk == asset.c.pk)
+        return self.conn.execute(rows.order_by(first.c.shown.desc(), first.c.id_sort, first.c.pk)).all()
 
     def _in_time(self) -> ColumnElement[bool]:
         there, at = edge.c.ended.is_(None), self.query.as_of
         return there if at is None else and_(edge.c.first_seen <= at, or_(there, edge.c.ended > at))
-
-    def _readable(self) -> list[ColumnElement[bool]]:
-        return [
-            asset.c.tenant == self.caller.tenant,
-            asset.c.deleted == false(),
-            visible(asset.c.namespace, self.caller),
-        ]
 
     def inner_edges(self) -> Sequence[Any]:
         """The edges between the assets found."""
@@ -177,6 +194,16 @@ class _Reach:
         ).all()
         return rows, (rows[0].total - len(rows) if rows else 0)
 
+    def count_tasks(self) -> int:
+        """The number of tasks that read or write the assets that the search went on from."""
+        names = [edge.c.dag_id] if self.query.dags else [edge.c.dag_id, edge.c.task_id]
+        sides = (
+            select(*names).where(_NEAR[direction].in_(sorted(pks)), self._in_time())
+            for direction, pks in self.left.items()
+            if pks
+        )
+        return int(self.conn.execute(select(func.count()).select_from(union(*sides).subquery())).scalar_one())
+
     def _outer(self, direction: Direction) -> Select[Any]:
         near, far, zero = _NEAR[direction], _FAR[direction], literal(0)
         source, target = (zero, near) if direction is _UP else (near, zero)
@@ -198,8 +225,9 @@ class _Reach:
 
     def hidden_neighbours(self) -> int:
         """The number of assets that the search met and the caller may not see."""
-        if not self.caller.hidden_namespaces:
-            return 0
+        if len(self.hidden) < 2:
+            return sum(self.hidden)
+        # Several hops have met some, which may be the same.
         met = union(
             *(
                 select(_FAR[direction].label("pk")).where(
@@ -212,6 +240,7 @@ class _Reach:
         hidden = (
             select(func.count())
             .select_from(met.join(asset, asset.c.pk == met.c.pk))
-            .where(asset.c.deleted == false(), not_(visible(asset.c.namespace, self.caller)))
+            .where(asset.c.tenant == self.caller.tenant, asset.c.deleted == false())
+            .where(not_(visible(asset.c.namespace, self.caller)))
         )
         return int(self.conn.execute(hidden).scalar_one())

@@ -77,7 +77,7 @@ class _Line:
 
     def edge(self, source: str, target: str, relation: Relation) -> Edge:
         times = self.recorded or self.declared
-        return Edge(
+        return Edge.trusted(
             source=source,
             target=target,
             relation=relation,

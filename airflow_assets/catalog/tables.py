@@ -187,8 +187,9 @@ edge = Table(
     Column("declared", Boolean(create_constraint=False), nullable=False, server_default=false()),
     # When the declaration was found to be gone; null while it is there, and for what was recorded.
     Column("ended", UtcDateTime),
-    Index("ix_airflow_assets_edge_source", "source_pk", "target_pk"),
-    Index("ix_airflow_assets_edge_target", "target_pk", "source_pk"),
+    # With all that a search asks for: it reads the indexes alone.
+    Index("ix_airflow_assets_edge_source", "source_pk", "target_pk", "ended"),
+    Index("ix_airflow_assets_edge_target", "target_pk", "source_pk", "ended"),
     **_OPTIONS,
 )
 """The distinct edges of the graph: asset -> asset of one bundle through one task. ``source_pk`` 0: the task

@@ -100,9 +100,9 @@ CREATE TABLE airflow_assets_edge (
 	CONSTRAINT pk_airflow_assets_edge PRIMARY KEY (edge_key)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
 
-CREATE INDEX ix_airflow_assets_edge_source ON airflow_assets_edge (source_pk, target_pk);
+CREATE INDEX ix_airflow_assets_edge_source ON airflow_assets_edge (source_pk, target_pk, ended);
 
-CREATE INDEX ix_airflow_assets_edge_target ON airflow_assets_edge (target_pk, source_pk);
+CREATE INDEX ix_airflow_assets_edge_target ON airflow_assets_edge (target_pk, source_pk, ended);
 
 CREATE TABLE airflow_assets_event (
 	seq BIGINT NOT NULL,

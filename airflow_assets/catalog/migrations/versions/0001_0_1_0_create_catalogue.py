@@ -395,8 +395,8 @@ _INDEXES: dict[str, tuple[tuple[str, list[str], bool], ...]] = {
         (f"ix_{_P}usage_created", ["created"], False),
     ),
     "edge": (
-        (f"ix_{_P}edge_source", ["source_pk", "target_pk"], False),
-        (f"ix_{_P}edge_target", ["target_pk", "source_pk"], False),
+        (f"ix_{_P}edge_source", ["source_pk", "target_pk", "ended"], False),
+        (f"ix_{_P}edge_target", ["target_pk", "source_pk", "ended"], False),
     ),
     "poll": ((f"ix_{_P}poll_checked", ["checked"], False),),
     "firing": ((f"ix_{_P}firing_created", ["created"], False),),
