@@ -67,6 +67,9 @@ def samples(types: FacetResult, counts: Inventory, state: Vitals) -> Iterator[tu
         yield f"dispatcher_unread_entries.{_safe(dag_id)}", unread
     for dag_id, pending in state.pending.items():
         yield f"pending_runs.{_safe(dag_id)}", pending
+    for one in state.shippers:
+        yield f"shipper_unread_entries.{_safe(one.name)}", one.backlog
+        yield f"shipper_failed.{_safe(one.name)}", int(one.failed)
 
 
 def _stats() -> Any:

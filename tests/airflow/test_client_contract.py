@@ -78,9 +78,11 @@ from airflow_assets.schemas.queries import (
 from airflow_assets.schemas.shipping import (
     BookmarkMove,
     BookmarksOpen,
+    ChangesRead,
     LineageFilter,
     LineageRead,
     ShippedDelete,
+    ShipperQuery,
 )
 from airflow_assets.schemas.slots import PoolClaim, PoolLimit, PoolQuery, SlotClaim, SlotRelease
 from airflow_assets.schemas.transfer import ExportQuery, ImportRequest
@@ -346,6 +348,10 @@ class TestContract:
         assert page.items == []
         move = BookmarkMove(key=ns, exporter="file", expected=mark.seq, seq=mark.seq + 1)
         assert client.move_bookmark(move).seq == mark.seq + 1
+        (told,) = [one for one in client.iter_shippers(ShipperQuery(limit=1)) if one.key == ns]
+        assert (told.exporter, told.seq, told.result) == ("file", mark.seq + 1, None)
+        changed = client.read_changes(ChangesRead(after=0, upto=10**12, asset_namespace=ns))
+        assert (changed.items, changed.next_after) == ([], 10**12)
         with pytest.raises(Conflict):
             client.move_bookmark(move.model_copy(update={"seq": mark.seq + 2}))
         gone = client.delete_shipped(ShippedDelete(key=ns, exporters=["file"]))
@@ -397,7 +403,7 @@ def test_the_contract_asks_for_every_operation() -> None:
     of_triggers = {"next_check", "report_check", "get_firing"}
     by_pages = {
         "list_history": "iter_history", "list_lineage": "iter_lineage", "list_usages": "iter_usages",
-        "export_rows": "iter_export",
+        "export_rows": "iter_export", "list_shippers": "iter_shippers",
     }  # fmt: skip
     source = inspect.getsource(TestContract)
     missing = [name for name in OPERATIONS if f"client.{by_pages.get(name, name)}(" not in source]
