@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, func, literal, or_, true
+from sqlalchemy import ColumnElement, and_, func, literal, not_, or_, select, true
 
+from airflow_assets.catalog import tables
 from airflow_assets.exceptions import InvalidQuery
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ def visible(namespace: ColumnElement[Any], caller: Caller) -> ColumnElement[bool
         for hidden in caller.hidden_namespaces
     ]
     return or_(namespace.is_(None), and_(*outside))
+
+
+def seen_by_key(key: ColumnElement[Any], caller: Caller) -> ColumnElement[bool]:
+    """Return the condition that a row does not belong, by the key of its asset, to one that is hidden.
+
+    What has no asset, such as a task inside a graph, belongs to everybody.
+    """
+    if not caller.hidden_namespaces:
+        return true()
+    asset = tables.asset.c
+    hidden = select(asset.pk).where(asset.asset_key == key, not_(visible(asset.namespace, caller)))
+    return not_(hidden.exists())
 
 
 def is_hidden(namespace: str | None, caller: Caller) -> bool:

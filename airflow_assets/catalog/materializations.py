@@ -68,7 +68,7 @@ class Effects:
             self._work = Workspace(conn, caller, [one.event.node for one in outer], read)
             self.now = self._work.now
             for one in outer:
-                self._work.check_lock(one.event.node)
+                _check(self._work, one.event.node)
 
     def write_nodes(self, now: datetime) -> None:
         """Write the state of nodes and of their partitions."""
@@ -197,6 +197,14 @@ class Effects:
             self.warnings.append(f"The metadata of {event.node!r} is not in the catalogue's asset: {error}")
             return {**stored, **own}
         return found
+
+
+def _check(work: Workspace, asset_id: str) -> None:
+    """Refuse what is hidden or locked."""
+    state = work.find(asset_id)
+    if state is not None:
+        work.check_namespace(state.namespace)
+    work.check_lock(asset_id)
 
 
 def _nodes(conn: Connection, keys: set[bytes]) -> dict[bytes, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, func, select
 
 from airflow_assets.catalog import tables
+from airflow_assets.catalog.filters import seen_by_key
 from airflow_assets.catalog.staleness import Knowledge, statuses
 from airflow_assets.catalog.write_set import chunks, replace_rows
 from airflow_assets.schemas.nodes import (
@@ -57,7 +58,7 @@ def declare(conn: Connection, caller: Caller, body: NodeDeclarations) -> Declare
 
 def list_nodes(conn: Connection, caller: Caller, query: NodeQuery) -> Nodes:
     """Return the nodes that a query asks for, by name."""
-    found = (_node(row) for row in _rows(conn, caller.tenant, query.names))
+    found = (_node(row) for row in _rows(conn, caller, query.names))
     wanted = [
         node
         for node in found
@@ -71,7 +72,7 @@ def list_nodes(conn: Connection, caller: Caller, query: NodeQuery) -> Nodes:
 def node_statuses(conn: Connection, caller: Caller) -> NodeStatuses:
     """Return whether each declared node is up to date; see :mod:`airflow_assets.catalog.staleness`."""
     known = []
-    for row in _rows(conn, caller.tenant, None):
+    for row in _rows(conn, caller, None):
         declared = json.loads(row.declared) if row.declared else {}
         known.append(
             Knowledge(
@@ -90,11 +91,12 @@ def node_partitions(conn: Connection, caller: Caller, query: NodePartitionQuery)
     """Return what is known of a node's partitions, and how many are materialized."""
     partition = tables.node_partition.c
     key = identity(caller.tenant, query.node)
-    there = (partition.node_key == key) & partition.last_event.is_not(None)
+    of_node = (partition.node_key == key) & seen_by_key(partition.node_key, caller)
+    there = of_node & partition.last_event.is_not(None)
     if query.count_only:
         count = conn.execute(select(func.count()).where(there)).scalar_one()
         return NodePartitions(items=[], materialized=count)
-    rows = conn.execute(select(tables.node_partition).where(partition.node_key == key))
+    rows = conn.execute(select(tables.node_partition).where(of_node))
     items = [
         NodePartition(
             partition_key=row.partition_key,
@@ -108,11 +110,12 @@ def node_partitions(conn: Connection, caller: Caller, query: NodePartitionQuery)
     return NodePartitions(items=items, materialized=sum(item.materialized for item in items))
 
 
-def _rows(conn: Connection, tenant: str, names: Sequence[str] | None) -> Iterable[Any]:
+def _rows(conn: Connection, caller: Caller, names: Sequence[str] | None) -> Iterable[Any]:
+    seen = seen_by_key(tables.node.c.node_key, caller)
     if names is None:
-        return conn.execute(select(tables.node).where(tables.node.c.tenant == tenant))
-    keys = sorted({identity(tenant, name) for name in names})
-    return [row for some in chunks(keys) for row in conn.execute(_NODES, {"keys": some})]
+        return conn.execute(select(tables.node).where(tables.node.c.tenant == caller.tenant, seen))
+    keys = sorted({identity(caller.tenant, name) for name in names})
+    return [row for some in chunks(keys) for row in conn.execute(_NODES.where(seen), {"keys": some})]
 
 
 def _document(item: NodeDeclaration) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from airflow_assets.catalog import tables
-from airflow_assets.catalog.node_partitions import partition_hash
+from airflow_assets.catalog.filters import seen_by_key
+from airflow_assets.catalog.node_partitions import partition_hash, single_keys
 from airflow_assets.exceptions import InvalidQuery
 from airflow_assets.schemas.asset_runs import StepEvent, StepEventQuery, StepEvents, StepEventType
 from airflow_assets.schemas.rules import identity
@@ -26,7 +27,8 @@ def list_events(conn: Connection, caller: Caller, query: StepEventQuery) -> Step
         InvalidQuery: neither a run nor a node is named, or a partition without its node.
     """
     event = tables.step_event.c
-    statement: Select[Any] = select(tables.step_event).limit(query.limit)
+    seen = seen_by_key(event.node_key, caller)
+    statement: Select[Any] = select(tables.step_event).where(seen).limit(query.limit)
     if query.event_types is not None:
         statement = statement.where(event.event_type.in_([kind.value for kind in query.event_types]))
     if query.run_id is not None and query.partition_key is None:
@@ -49,9 +51,8 @@ def _of_node(statement: Select[Any], key: bytes, query: StepEventQuery) -> Selec
             # So that the index on node, type and number serves this too.
             statement = statement.where(event.event_type.in_([kind.value for kind in StepEventType]))
         return statement.where(event.node_key == key).order_by(event.pk.desc())
-    last = select(partition.last_event).where(
-        partition.node_key == key, partition.partition_hash == partition_hash(query.partition_key)
-    )
+    hashes = [partition_hash(text) for text in single_keys(query.partition_key)]
+    last = select(partition.last_event).where(partition.node_key == key, partition.partition_hash.in_(hashes))
     return statement.where(event.event_key.in_(last))
 
 

@@ -13,10 +13,19 @@ from pydantic import Field
 
 from airflow_assets.schemas.assets import AssetId
 from airflow_assets.schemas.base import Schema, Utc
-
-RunId = Annotated[str, Field(min_length=1, max_length=250)]
-Name = Annotated[str, Field(min_length=1, max_length=1500)]
-MAX_EVENTS = 10_000
+from airflow_assets.schemas.recorded_values import (
+    MAX_AGO,
+    MAX_EVENTS,
+    Document,
+    Label,
+    Name,
+    Number,
+    PartitionKeyText,
+    RunId,
+    Storable,
+    Tagged,
+    Text,
+)
 
 
 class AssetRunStatus(str, Enum):
@@ -58,23 +67,23 @@ class AssetRunInput(Schema):
     """
 
     status: AssetRunStatus = AssetRunStatus.STARTED
-    nodes: list[str] = Field(default_factory=list)
-    action: Annotated[str, Field(max_length=250)] | None = None
-    job_name: Annotated[str, Field(max_length=250)] | None = None
-    partition_key: str | None = None
-    tags: list[tuple[str, str]] = Field(default_factory=list)
-    priority: int = 0
-    launched_by: dict[str, Any] = Field(default_factory=dict)
-    config: dict[str, Any] | None = None
+    nodes: list[Text] = Field(default_factory=list)
+    action: Label | None = None
+    job_name: Label | None = None
+    partition_key: PartitionKeyText | None = None
+    tags: list[tuple[Text, Text]] = Field(default_factory=list)
+    priority: Number = 0
+    launched_by: Document = Field(default_factory=dict)
+    config: Document | None = None
 
 
 class AssetRunOutcome(Schema):
     """How a run ended, and how many of its steps did well."""
 
     status: AssetRunStatus
-    completed: int = 0
-    total: int = 0
-    message: str | None = None
+    completed: Number = 0
+    total: Number = 0
+    message: Text | None = None
 
 
 class StepEventInput(Schema):
@@ -88,19 +97,19 @@ class StepEventInput(Schema):
     """
 
     step: Name
-    attempt: int = 1
-    map_index: int = -1
-    ordinal: int
+    attempt: Number = 1
+    map_index: Number = -1
+    ordinal: Number
     event_type: StepEventType
     node: AssetId
-    partition_key: str | None = None
-    metadata: list[tuple[str, dict[str, Any]]] = Field(default_factory=list)
-    data_version: str | None = None
-    code_version: str | None = None
-    input_versions: dict[str, str] = Field(default_factory=dict)
-    tags: list[str] = Field(default_factory=list)
+    partition_key: PartitionKeyText | None = None
+    metadata: list[tuple[Text, Tagged]] = Field(default_factory=list)
+    data_version: Text | None = None
+    code_version: Text | None = None
+    input_versions: Annotated[dict[str, str], Storable] = Field(default_factory=dict)
+    tags: list[Text] = Field(default_factory=list)
     keeps_inputs: bool = False
-    ago: Annotated[float, Field(ge=0)] = 0.0
+    ago: Annotated[float, Field(ge=0, le=MAX_AGO)] = 0.0
 
 
 class AssetRunRecord(Schema):
@@ -201,7 +210,7 @@ class StepEventQuery(Schema):
     run_id: RunId | None = None
     node: AssetId | None = None
     event_types: list[StepEventType] | None = None
-    partition_key: str | None = None
+    partition_key: PartitionKeyText | None = None
     limit: Annotated[int, Field(ge=1, le=100_000)] = 100
 
 
@@ -213,10 +222,10 @@ class AssetBackfill(Schema):
     """
 
     backfill_id: RunId
-    status: Annotated[str, Field(max_length=50)]
-    definition: dict[str, Any]
-    keys: dict[str, str]
-    run_ids: list[str] = Field(default_factory=list)
+    status: Annotated[str, Field(max_length=50), Storable]
+    definition: Document
+    keys: Annotated[dict[str, str], Storable]
+    run_ids: list[Text] = Field(default_factory=list)
     cancel_requested: bool = False
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from airflow_assets.exceptions import InvalidRequest
-from airflow_assets.schemas.asset_runs import Name
 from airflow_assets.schemas.assets import AssetId
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.recorded_values import Name, Number, Text
 
 _NO_KEY = ("", "|", ",")
 
@@ -18,12 +18,12 @@ class NodeDeclaration(Schema):
     """What code says of a node: an asset, or a task (``inner``) inside a graph asset."""
 
     name: AssetId
-    tags: list[str] = Field(default_factory=list)
-    kinds: list[str] = Field(default_factory=list)
-    group: str | None = None
-    code_version: str | None = None
-    upstreams: list[str] = Field(default_factory=list)
-    pools: list[tuple[str, int]] = Field(default_factory=list)
+    tags: list[Text] = Field(default_factory=list)
+    kinds: list[Text] = Field(default_factory=list)
+    group: Text | None = None
+    code_version: Text | None = None
+    upstreams: list[Text] = Field(default_factory=list)
+    pools: list[tuple[Text, Number]] = Field(default_factory=list)
     inner: bool = False
     external: bool = False
 
@@ -136,7 +136,7 @@ def _dynamic_key(value: object) -> object:
     return value
 
 
-DynamicKey = Annotated[str, BeforeValidator(_dynamic_key)]
+DynamicKey = Annotated[Name, BeforeValidator(_dynamic_key)]
 
 
 class DynamicPartitionChange(Schema):
@@ -144,7 +144,7 @@ class DynamicPartitionChange(Schema):
 
     name: Name
     add: list[DynamicKey] = Field(default_factory=list)
-    remove: list[str] = Field(default_factory=list)
+    remove: list[Text] = Field(default_factory=list)
 
 
 class DynamicPartitionQuery(Schema):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from airflow_assets.schemas.asset_runs import Name, RunId
 from airflow_assets.schemas.base import Schema, Utc
+from airflow_assets.schemas.recorded_values import MAX_NUMBER, Name, RunId, Text
 
 _Lease = Annotated[float, Field(gt=0, le=86_400)]
 
@@ -16,7 +16,7 @@ class PoolClaim(Schema):
     """Slots of a pool."""
 
     pool: Name
-    slots: Annotated[int, Field(ge=0)] = 1
+    slots: Annotated[int, Field(ge=0, le=MAX_NUMBER)] = 1
 
 
 class NodeClaim(Schema):
@@ -27,7 +27,7 @@ class NodeClaim(Schema):
 
     node: Name
     exclusive: bool = False
-    partitions: list[str] | None = None
+    partitions: list[Text] | None = None
 
 
 class SlotClaim(Schema):
@@ -69,7 +69,7 @@ class PoolLimit(Schema):
     """A pool's limit; -1 is none."""
 
     pool: Name
-    slot_limit: Annotated[int, Field(ge=-1)]
+    slot_limit: Annotated[int, Field(ge=-1, le=MAX_NUMBER)]
     lease_seconds: _Lease = 300.0
 
 

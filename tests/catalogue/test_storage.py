@@ -32,8 +32,10 @@ from airflow_assets.authoring.storage.interface import (
 )
 from airflow_assets.authoring.tasks import Task
 from airflow_assets.client.base import CatalogClient
-from airflow_assets.exceptions import AssetLocked, AssetNotFound
+from airflow_assets.exceptions import AssetLocked, AssetNotFound, InvalidRequest
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
+from airflow_assets.schemas.asset_runs import StepEventInput, StepEventQuery
+from airflow_assets.schemas.assets import AssetInput
 from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.leases import AcquireLeases
 from airflow_assets.schemas.queries import DependencyQuery, EventQuery
@@ -413,6 +415,49 @@ def test_what_is_locked_is_not_recorded_and_what_is_too_large_stays_out_of_the_a
     record = storage.get_asset_record("a")
     assert record is not None
     assert record.last_data_version == "2"
+
+
+def test_assets_of_a_closed_namespace_are_neither_recorded_nor_seen(service: CatalogService) -> None:
+    made = AssetInput(id="hidden", type="T", namespace="closed.inside")
+    service.create_asset(SOMEBODY, made)
+    insider = ClientStorage(CatalogClient(JsonTransport(service)))
+    outsider = ClientStorage(CatalogClient(JsonTransport(service, hidden_namespaces=("closed",))))
+    run_id = say(insider, EventType.Materialization, "hidden", partition_key=EU, data_version="1")
+    with pytest.raises(StorageError, match="is closed to you"):
+        say(outsider, EventType.Materialization, "hidden", data_version="2")
+    assert [len(one.get_asset_records()) for one in (insider, outsider)] == [1, 0]
+    assert [len(one.get_asset_records(["hidden"])) for one in (insider, outsider)] == [1, 0]
+    assert [len(one.get_events_for_run(run_id)) for one in (insider, outsider)] == [1, 0]
+    assert [one.get_latest_materialization("hidden", "eu") is None for one in (insider, outsider)] == [
+        False,
+        True,
+    ]
+    assert [one.count_materialized_partitions("hidden") for one in (insider, outsider)] == [1, 0]
+    assert [one.get_materialized_partitions("hidden") for one in (insider, outsider)] == [[EU], []]
+    assert [len(one.compute_staleness()) for one in (insider, outsider)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"single":[]}', '{"single":[1]}', '{"multi":{}}', '{"set":[{"set":[]}]}', '{"x":["a"]}',
+     '{"single":["\\ud800"]}', '{"multi":{"a":' + str(list("ab" * 60)).replace("'", '"') + ',"b":'
+     + str(list("ab" * 60)).replace("'", '"') + "}}"],
+)  # fmt: skip
+def test_what_is_no_partition_key_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="stands for no partitions"):
+        StepEventQuery(node="a", partition_key=text)
+
+
+def test_values_that_no_database_holds_are_refused() -> None:
+    event = {"step": "s", "ordinal": 0, "event_type": "StepStart", "node": "a"}
+    for members in (
+        {"step": "\0"}, {"data_version": "\ud800"}, {"metadata": [("n", {"Int": 3})]}, {"metadata": [("n", {})]},
+        {"metadata": [("n", {"List": {"values": [3]}})]}, {"metadata": [("n", {"F": {"value": float("nan")}})]},
+        {"input_versions": {"a": "\ud800"}}, {"tags": ["\0"]},
+    ):  # fmt: skip
+        with pytest.raises(InvalidRequest):
+            StepEventInput.model_validate({**event, **members})
+    assert StepEventInput.model_validate(event).attempt == 1
 
 
 def test_a_failure_leaves_its_traceback(storage: ClientStorage) -> None:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class JsonTransport:
     """Everything passes through JSON text, in both directions."""
 
-    def __init__(self, service: CatalogService) -> None:
+    def __init__(self, service: CatalogService, hidden_namespaces: tuple[str, ...] = ()) -> None:
         self._service = service
-        self._caller = Caller(source=Source(kind=SourceKind.API, user="somebody"))
+        source = Source(kind=SourceKind.API, user="somebody")
+        self._caller = Caller(source=source, hidden_namespaces=hidden_namespaces)
 
     def call(self, operation: Operation, path_id: str | None, payload: Schema | None) -> Any:
         model = operation.body or operation.query
