@@ -6,6 +6,7 @@ Exit status 0 when every step is shown, 1 with the failing step otherwise.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 import time
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.demo_report import print_report
+from scripts.demo_report import print_report, print_shipped
 from tests.support.airflow_process import AirflowProcess
+from tests.support.openlineage_receiver import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,9 +36,10 @@ BURST = 100
 
 @dataclass
 class Demo:
-    """What the steps share: the running Airflow, and what one step learned that a later one checks."""
+    """What the steps share: Airflow, an OpenLineage receiver, and what one step learned for another."""
 
     airflow: AirflowProcess
+    receiver: Receiver
     seen: dict[str, Any] = field(default_factory=dict)
 
     def run(self, dag_id: str, state: str = "success") -> str:
@@ -218,6 +221,30 @@ def script(demo: Demo) -> str:
     return "1 transition, 1 run with its variables; none more after kill -9 of the triggerer"
 
 
+def ship(demo: Demo) -> str:
+    dag_id, airflow, receiver = "ship_lineage", demo.airflow, demo.receiver
+    airflow.unpause(dag_id)
+    by_hand = airflow.trigger_dag(dag_id)["dag_run_id"]
+    airflow.wait_for_run(dag_id, by_hand, timeout=240)  # behind one that the schedule may have begun
+    airflow.pause(dag_id)
+    runs = [run["dag_run_id"] for run in airflow.runs(dag_id) if run["state"] == "success"]
+    results = [airflow.xcom(dag_id, run_id, "ship") for run_id in runs]
+    uris = [uri for result in results for uri in result["outputs"]["archive"]["uris"]]
+    lines = [
+        json.loads(line)
+        for uri in uris
+        for line in Path(uri.removeprefix("file://")).read_text().splitlines()
+    ]
+    expect(len(lines) == sum(result["size"] for result in results) > 0, f"each event is one line: {results}")
+    sent = sum(result["outputs"]["openlineage"]["sent"] for result in results)
+    expect(len(receiver.events) == sent, f"{sent} events were sent, {len(receiver.events)} received")
+    expect(not receiver.wrong, f"OpenLineage would not take them: {receiver.wrong[:3]}")
+    failed = [event["job"]["name"] for event in receiver.events if event.get("eventType") == "FAIL"]
+    expect(failed == ["demo_failing.overwrite"], f"one task failed: {failed}")
+    demo.seen["lines"], demo.seen["files"] = lines, uris
+    return f"{len(lines)} lineage events in {len(uris)} file, {sent} OpenLineage events at the receiver"
+
+
 STEPS: tuple[tuple[str, Callable[[Demo], str]], ...] = (
     ("the Dags are there", parse),
     ("a producer loads real data and describes it", load),
@@ -228,6 +255,7 @@ STEPS: tuple[tuple[str, Callable[[Demo], str]], ...] = (
     ("two runs want one lock", contend),
     ("a table goes stale and recovers", overdue),
     ("lineage", trace),
+    ("lineage leaves the house", ship),
     ("the command line", shell),
     ("a script starts a Dag", script),
 )
@@ -246,6 +274,7 @@ def play(demo: Demo) -> int:
             return number - 1
         print(f"[{number}/{len(STEPS)}] {title}: {outcome} ({time.monotonic() - begun:.0f} s)", flush=True)
     print_report(demo.get, {dag_id: demo.airflow.runs(dag_id) for dag_id in DAGS})
+    print_shipped(demo.seen["files"], demo.seen["lines"], demo.receiver.events)
     return len(STEPS)
 
 
@@ -256,21 +285,28 @@ def main() -> int:
     arguments = options.parse_args()
     home = arguments.home.resolve()
     shutil.rmtree(home, ignore_errors=True)
-    places = {
-        "AIRFLOW_ASSETS_DEMO_DUCKDB": str(home / "weather.duckdb"),
-        "AIRFLOW_ASSETS_DEMO_DELIVERY": str(home),
-    }
     print("starting Airflow ...", flush=True)
-    with AirflowProcess(home=home, dags=ROOT / "dags_examples", env=places) as airflow:
+    with Receiver.running() as receiver, demo_airflow(home, receiver) as airflow:
         address = f"{airflow.base_url} (user admin, password admin)"
         if arguments.serve:
             print(f"Airflow is at {address}; the example Dags run now", flush=True)
-        shown = play(Demo(airflow))
+        shown = play(Demo(airflow, receiver))
         if arguments.serve:
             print(f"Airflow serves {address} until Ctrl-C", flush=True)
             wait_for_interrupt()
     print(f"demo: {shown} of {len(STEPS)} steps ok", flush=True)
     return 0 if shown == len(STEPS) else 1
+
+
+def demo_airflow(home: Path, receiver: Receiver) -> AirflowProcess:
+    """Return an Airflow, not started, with the example Dags and the places that they are told."""
+    env = {
+        "AIRFLOW_ASSETS_DEMO_DUCKDB": str(home / "weather.duckdb"),
+        "AIRFLOW_ASSETS_DEMO_DELIVERY": str(home),
+        "AIRFLOW_CONN_OPENLINEAGE": json.dumps({"conn_type": "http", "host": receiver.url}),
+        "AIRFLOW__AIRFLOW_ASSETS__STORAGE_PATH": f"file://{home}/store",
+    }
+    return AirflowProcess(home=home, dags=ROOT / "dags_examples", env=env)
 
 
 def wait_for_interrupt() -> None:

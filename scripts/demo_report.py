@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+SHOWN = 10
+_SIDES = ("inputs", "outputs")
+
+
 def print_report(get: Callable[..., Any], runs: dict[str, list[dict[str, Any]]]) -> None:
     """Print assets, events, runs started by events and lineage.
 
@@ -34,6 +38,32 @@ def print_report(get: Callable[..., Any], runs: dict[str, list[dict[str, Any]]])
     console.print(_events(get))
     console.print(_runs(runs))
     console.print(_lineage(get))
+
+
+def print_shipped(files: list[str], lines: list[dict[str, Any]], received: list[dict[str, Any]]) -> None:
+    """Print what a shipper has written to files, and what an OpenLineage server has received of it.
+
+    :param lines: the lines of the files. :param received: events of OpenLineage, as they came.
+    """
+    console = Console(width=110)
+    table = Table(
+        "task", "state", "read", "wrote", title=f"shipped to {', '.join(files)}", title_justify="left"
+    )
+    for line in lines[-SHOWN:]:
+        task = f"{line['task']['dagId']}.{line['task']['taskId']}"
+        table.add_row(task, line["state"], *(", ".join(one["name"] for one in line[side]) for side in _SIDES))
+    console.print(table)
+    runs = [event for event in received if "run" in event]
+    title = f"OpenLineage received {len(runs)} events of runs, {len(received) - len(runs)} of datasets"
+    table = Table("event", "job", "run", "inputs", "outputs", title=title, title_justify="left")
+    for event in runs[-SHOWN:]:
+        sides = (", ".join(_dataset(one) for one in event.get(side, [])) for side in _SIDES)
+        table.add_row(event["eventType"], event["job"]["name"], event["run"]["runId"][:8], *sides)
+    console.print(table)
+
+
+def _dataset(dataset: dict[str, Any]) -> str:
+    return f"{dataset['namespace']} {dataset['name']}"
 
 
 def _events(get: Callable[..., Any]) -> Table:
