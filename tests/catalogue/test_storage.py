@@ -34,7 +34,7 @@ from airflow_assets.authoring.tasks import Task
 from airflow_assets.client.base import CatalogClient
 from airflow_assets.exceptions import AssetLocked, AssetNotFound, InvalidRequest
 from airflow_assets.schemas.actors import Caller, Source, SourceKind
-from airflow_assets.schemas.asset_runs import StepEventInput, StepEventQuery
+from airflow_assets.schemas.asset_runs import AssetRunInput, AssetRunRecord, StepEventInput, StepEventQuery
 from airflow_assets.schemas.assets import AssetInput
 from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.leases import AcquireLeases
@@ -180,7 +180,9 @@ def test_an_event_that_is_sent_again_changes_nothing(storage: ClientStorage, ser
     assert len(service.list_events(SOMEBODY, EventQuery(asset_id="a")).items) == 1
 
 
-def test_runs_are_found_by_id_and_status_newest_first(storage: ClientStorage) -> None:
+def test_runs_are_found_by_id_and_status_newest_first(
+    storage: ClientStorage, service: CatalogService
+) -> None:
     launched = NewRun(
         "first", ("a", "b"), "purge", PartitionKey.multi({"day": ["1", "2"], "region": "eu"}),
         (("team", "x"),), "nightly", 7, LaunchedBy.backfill("b1"), {"assets": {"a": {"config": {}}}},
@@ -202,6 +204,11 @@ def test_runs_are_found_by_id_and_status_newest_first(storage: ClientStorage) ->
     assert storage.get_run_progress("first") == (1, 2)
     assert storage.start_run(launched).end_time is None, "a run that is begun again has not ended"
     assert not storage.is_cancelled("first")
+    said: dict[str, Any] = {"kind": "schedule", "name": "nightly", "host": "a"}
+    service.record_asset_run(SOMEBODY, AssetRunRecord(run_id="other", run=AssetRunInput(launched_by=said)))
+    other = storage.get_run("other")
+    assert other is not None
+    assert other.launched_by == LaunchedBy.schedule("nightly")
     assert (storage.get_run("none"), storage.get_run_progress("none")) == (None, (0, 0))
     assert (storage.is_cancelled("none"), storage.get_events_for_run("none")) == (False, [])
     with pytest.raises(StorageError, match="Unknown run status: success"):

@@ -137,10 +137,16 @@ def run_record(run: runs.AssetRun) -> told.RunRecord:
         priority=run.priority,
         partition_key=key_of(run.partition_key),
         block_reason=run.message if run.status is runs.AssetRunStatus.QUEUED else None,
-        launched_by=told.LaunchedBy(**run.launched_by),
+        launched_by=_launched_by(run.launched_by),
         action=run.action,
         config=run.config,
     )
+
+
+def _launched_by(said: Mapping[str, Any]) -> told.LaunchedBy:
+    """What another client has written may say more."""
+    known = {name: said[name] for name in ("kind", "name", "backfill_id", "user") if name in said}
+    return told.LaunchedBy(**{"kind": "manual", **known})
 
 
 def partition_state(one: nodes.NodePartition) -> told.PartitionState:
