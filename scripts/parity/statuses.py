@@ -58,6 +58,7 @@ LIMITS = {
         "start nothing by themselves."
     ),
     "Executor": ("`max_async_concurrent` is accepted and changes nothing: an asynchronous body runs alone."),
+    "InvokedNodeOutput": "`.map(task).collect_stream()` waits for all results, as `.collect()` does.",
     "exceptions": (
         "`ResultDefinitionError`, `ScheduleDefinitionError` and `SensorDefinitionError` are never raised."
     ),
