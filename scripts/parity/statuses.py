@@ -57,6 +57,11 @@ LIMITS = {
         "other condition, which can be written down, combined and shown, and starts nothing. Local runs "
         "start nothing by themselves."
     ),
+    "BackfillStrategy": (
+        "It shares out the `backfill` of a repository; one that Airflow starts has a run for each partition."
+    ),
+    "Compute": "The pod of a step in Dags, where the KubernetesExecutor runs it; local runs ignore it.",
+    "ComputeEscalation": "Its reasons are tried again, with the same pod: nothing grows.",
     "Executor": ("`max_async_concurrent` is accepted and changes nothing: an asynchronous body runs alone."),
     "InvokedNodeOutput": "`.map(task).collect_stream()` waits for all results, as `.collect()` does.",
     "exceptions": (
