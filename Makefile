@@ -73,10 +73,27 @@ test-airflow: $(VENV)/.ready ## a real Airflow
 	$(RUN) -m pytest tests/airflow $(PYTEST_ARGS)
 test-faults: $(VENV)/.ready ## a real Airflow whose parts are killed, paused, doubled
 	$(RUN) -m pytest tests/faults $(PYTEST_ARGS)
+test-ui: ui-types ## the page of Airflow's UI in a real browser
+	$(RUN) -m pytest tests/ui $(PYTEST_ARGS)
 test-oldest: $(OLDEST_VENV)/.ready ## the catalogue ring and a smoke test on the oldest supported Airflow
 	@$(OLDEST_RUN) scripts/say_versions.py "oldest supported"
 	$(OLDEST_RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
 	$(OLDEST_RUN) -m pytest tests/airflow -m smoke $(PYTEST_ARGS)
+
+# Node.js is a Python package of the environment; npm installs what ui/package-lock.json says.
+NPM := $(RUN) hatch_build.py npm
+.PHONY: ui ui-types test-ui screenshots
+ui: $(BUILD)/ui-node.ready ## build the page of Airflow's UI into the source tree
+	$(RUN) hatch_build.py
+ui-types: ui ## check the page's types, run its unit tests, build the stand-in for Airflow's page
+	$(NPM) run types
+	$(NPM) test
+	$(NPM) run build:stub -- --logLevel warn
+$(BUILD)/ui-node.ready: ui/package-lock.json $(VENV)/.ready
+	$(NPM) ci
+	@touch $@
+screenshots: ui-types ## pictures of every page into docs/images/ui
+	$(RUN) -m scripts.screenshots
 
 .PHONY: lint format
 lint: $(VENV)/.ready ## ruff, formatting, mypy, the direction of imports
