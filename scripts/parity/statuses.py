@@ -62,7 +62,7 @@ LIMITS = {
     ),
     "Compute": "The pod of a step in Dags, where the KubernetesExecutor runs it; local runs ignore it.",
     "ComputeEscalation": "Its reasons are tried again, with the same pod: nothing grows.",
-    "Executor": ("`max_async_concurrent` is accepted and changes nothing: an asynchronous body runs alone."),
+    "Executor": "`max_async_concurrent` is accepted and changes nothing: an asynchronous body runs alone.",
     "InvokedNodeOutput": "`.map(task).collect_stream()` waits for all results, as `.collect()` does.",
     "exceptions": (
         "`ResultDefinitionError`, `ScheduleDefinitionError` and `SensorDefinitionError` are never raised."
