@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_assets.authoring.checks import list_of, of_type, optional
@@ -210,14 +209,8 @@ class CodeRepository:
         names = None if selection is None else list_of(selection, str, "selection")
         plan = materialize_plan(graph, names, include_upstream=include_upstream)
         policy = self._registered.retry(retry, "materialize(retry=...)") if retry is not None else None
-        order = Order(
-            with_default_retry(plan, policy) if policy is not None else plan,
-            partition_key,
-            pairs(tags),
-            config,
-            run_id_override or str(uuid.uuid4()),
-            resume=resume,
-        )
+        plan = with_default_retry(plan, policy) if policy is not None else plan
+        order = Order(plan, partition_key, pairs(tags), config, run_id_override or "", resume=resume)
         return self._launcher().run(order, raise_on_error=raise_on_error)
 
     def run_action(  # noqa: PLR0917 - the contract's
@@ -249,8 +242,7 @@ class CodeRepository:
         graph, _ = self._resolved()
         names = None if selection is None else list_of(selection, str, "selection")
         plan = action_plan(graph, of_type(action, str, "action"), names)
-        run_id = run_id_override or str(uuid.uuid4())
-        order = Order(plan, partition_key, pairs(tags), config, run_id, resume=resume)
+        order = Order(plan, partition_key, pairs(tags), config, run_id_override or "", resume=resume)
         return self._launcher().run(order, raise_on_error=raise_on_error)
 
     def observe(self, asset_names: Sequence[str] | None = None) -> RunResult:
@@ -266,7 +258,7 @@ class CodeRepository:
         plan = observe_plan(graph, names)
         if not plan.steps:
             return RunResult(success=True, run_id="")
-        return self._launcher().run(Order(plan, run_id=str(uuid.uuid4())))
+        return self._launcher().run(Order(plan))
 
     # Backfills
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 CONTINUE, STOP = "continue", "stop_on_failure"
 REQUESTED, COMPLETED, FAILED, CANCELED = "requested", "completed", "failed", "canceled"
+_SAVE = 0.25
+"""Seconds between two records of how far a backfill is: one holds the state of every partition."""
 _OVER = ("CompletedSuccess", "CompletedFailed", "Canceled")
 
 
@@ -199,10 +202,12 @@ class _Going:
         self.run_ids: list[str] = []
         self._waiting = deque(asked.runs)
         self._turn = threading.Lock()
+        self._save_at = 0.0
         self._error: BaseException | None = None
 
     def save(self, status: str) -> None:
         """Record how far it is."""
+        self._save_at = time.monotonic() + _SAVE
         self.launcher.storage.save_backfill(
             BackfillRecord(self.id, status, self.asked.document(), dict(self.states), tuple(self.run_ids))
         )
@@ -233,7 +238,8 @@ class _Going:
                 state = COMPLETED if self._one(key) else FAILED
                 with self._turn:
                     self._mark([*key], state)
-                    self.save("InProgress")
+                    if time.monotonic() > self._save_at:
+                        self.save("InProgress")
         except BaseException as error:  # noqa: BLE001 - raised by the thread that waits for all
             self._error = error
 

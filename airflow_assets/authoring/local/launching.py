@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.engine.failures import shown
@@ -33,7 +34,7 @@ PRIORITY = "rivers/priority"
 class Order:
     """A run to be made.
 
-    :param run_id: a run of this id that is there is launched again.
+    :param run_id: a run of this id that is there is launched again; empty: a new one.
     :param resume: leave out what succeeded in it.
     """
 
@@ -77,8 +78,11 @@ class Launcher:
             Exception: with ``raise_on_error``, that of the first step that failed.
         """
         launch = self.check(order)
+        given = bool(order.run_id)
+        if not given:
+            order = replace(order, run_id=str(uuid.uuid4()))
         resources = rebuilt(self.graph.registered.resources, launch)
-        earlier = self.storage.get_events_for_run(order.run_id) if order.run_id else []
+        earlier = self.storage.get_events_for_run(order.run_id) if given else []
         done = before(earlier, order.plan) if order.resume else Before()
         run = self._run(order, launch, resources)
         journal = Journal(
