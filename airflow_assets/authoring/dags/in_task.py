@@ -62,6 +62,7 @@ class StepInTask:
         self.report = Report(storage, launch, job, attempt, beside=operator.element is not None)
         self._name = self.step.name
         self._made: dict[str, list[StepEvent]] = {}
+        self._known: dict[str, AssetRecord | None] = {}
 
     def perform(self, element: str | None = None) -> None:
         """Make the outputs of the step, observe them, or run the action.
@@ -100,6 +101,8 @@ class StepInTask:
             return step
         mapped = self.compiled.graph.steps[next(iter(step.nodes[0].edges))]
         fanout.say_mapped(run, mapped, False, self.report.emit_of(ended(mapped)))
+        self.report.flush()
+        self._known.pop(mapped.nodes[0].name, None)  # it has a version now, which this step reads
         return fanout.collecting(run, step, list(fanout.elements(run, mapped)))
 
     def _once(self, run: Run, step: Step) -> None:
@@ -217,20 +220,26 @@ class StepInTask:
         return sorted(keys)
 
     def _run(self, resources: Mapping[str, Any]) -> Run:
-        known = {one.asset_key: one for one in self.storage.get_asset_records(self._names)}
+        self._known = dict.fromkeys(self._names)
+        self._known |= {one.asset_key: one for one in self.storage.get_asset_records(self._names)}
         return Run(
             self.launch.run_id,
             self.compiled.graph,
             self.compiled.default_handler,
-            lambda name: known[name].last_data_version if name in known else None,
+            lambda name: getattr(self._record_of(name), "last_data_version", None),
             self.launch.key,
             resources,
             self.storage.get_dynamic_partitions,
             self.launch.given.config,
             self.launch.given.metadata,
-            lambda name: _last(known.get(name)),
+            lambda name: _last(self._record_of(name)),
             self._fan_keys,
         )
+
+    def _record_of(self, name: str) -> AssetRecord | None:
+        if name not in self._known:
+            self._known[name] = self.storage.get_asset_record(name)
+        return self._known[name]
 
     def _fan_keys(self, name: str) -> Sequence[str] | None:
         event = self.storage.get_latest_materialization(name)

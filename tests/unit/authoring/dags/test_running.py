@@ -400,6 +400,7 @@ class TestGraphAssets:
             return
         assert value(store, "after") == 13
         assert run.status == "Success"
+        assert {status for status, _ in tasks.storage.compute_staleness().values()} == {"UpToDate"}
         names = [name for kind, name in found if kind == "Materialization"]
         assert sorted(names) == sorted(
             [
