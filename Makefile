@@ -62,23 +62,26 @@ demo: $(VENV)/.ready ## run the main job on a real Airflow and print what happen
 serve: $(VENV)/.ready ## the demo's Airflow, kept running; prints address and login
 	$(RUN) -m scripts.demo --serve $(DEMO_ARGS)
 
+# Two processes, each of them with whole groups of tests: tests/support/spread.py says which belong together.
+SPREAD := -n 2 --dist loadscope
+PYTEST := -m pytest --durations=20 --durations-min=5
 RINGS := test-unit test-catalogue test-airflow test-faults
 .PHONY: test $(RINGS) test-oldest
 test: $(RINGS) ## every test ring
 test-unit: $(VENV)/.ready ## no server, no Airflow process
-	$(RUN) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
+	$(RUN) $(PYTEST) tests/unit -n 2 $(PYTEST_ARGS)
 test-catalogue: $(VENV)/.ready ## the catalogue on SQLite, PostgreSQL and MariaDB
-	$(RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
+	$(RUN) $(PYTEST) tests/catalogue $(SPREAD) $(PYTEST_ARGS)
 test-airflow: $(VENV)/.ready ## a real Airflow
-	$(RUN) -m pytest tests/airflow $(PYTEST_ARGS)
+	$(RUN) $(PYTEST) tests/airflow $(SPREAD) $(PYTEST_ARGS)
 test-faults: $(VENV)/.ready ## a real Airflow whose parts are killed, paused, doubled
-	$(RUN) -m pytest tests/faults $(PYTEST_ARGS)
+	$(RUN) $(PYTEST) tests/faults $(SPREAD) $(PYTEST_ARGS)
 test-ui: ui-types ## the page of Airflow's UI in a real browser
-	$(RUN) -m pytest tests/ui $(PYTEST_ARGS)
+	$(RUN) $(PYTEST) tests/ui $(PYTEST_ARGS)
 test-oldest: $(OLDEST_VENV)/.ready ## the catalogue ring and a smoke test on the oldest supported Airflow
 	@$(OLDEST_RUN) scripts/say_versions.py "oldest supported"
-	$(OLDEST_RUN) -m pytest tests/catalogue $(PYTEST_ARGS)
-	$(OLDEST_RUN) -m pytest tests/airflow -m smoke $(PYTEST_ARGS)
+	$(OLDEST_RUN) $(PYTEST) tests/catalogue $(SPREAD) $(PYTEST_ARGS)
+	$(OLDEST_RUN) $(PYTEST) tests/airflow -m smoke $(PYTEST_ARGS)
 
 # Node.js is a Python package of the environment; npm installs what ui/package-lock.json says.
 NPM := $(RUN) hatch_build.py npm
