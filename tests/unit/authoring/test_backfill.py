@@ -111,11 +111,10 @@ def test_a_backfill_in_the_background_can_be_canceled() -> None:
     result = repo.backfill(partition_keys=KEYS, max_concurrency=1, block=False)
     assert (result.status, result.completed) == ("Requested", 0)
     assert inside.wait(60)
+    name = f"airflow-assets-backfill-{result.backfill_id}"
+    (running,) = (thread for thread in threading.enumerate() if thread.name == name)
     assert repo.cancel_backfill(result.backfill_id)
     go.set()
-    running, *_ = (
-        one for one in threading.enumerate() if one.name == f"airflow-assets-backfill-{result.backfill_id}"
-    )
     running.join()
     state = repo.get_backfill(result.backfill_id)
     assert state is not None
