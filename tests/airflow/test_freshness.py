@@ -54,11 +54,11 @@ def repeats():
 def overdue():
     WHICH = dict(max_staleness="{{ 'PT4S' }}", namespace="fresh.sensed")
     AssetFreshnessSensor(task_id="poke", mode="poke", poke_interval=1, **WHICH)
-    AssetFreshnessSensor(task_id="reschedule", mode="reschedule", poke_interval=2, **WHICH)
+    AssetFreshnessSensor(task_id="reschedule", mode="reschedule", poke_interval=8, **WHICH)
     Sensor(task_id="defer", deferrable=True, poke_interval=1, **WHICH)
-    Sensor(task_id="soft", max_staleness="P1D", namespace="fresh.sensed", deferrable=True, poke_interval=1, timeout=2,
-           soft_fail=True)
-    Sensor(task_id="late", max_staleness="P1D", namespace="fresh.sensed", deferrable=True, poke_interval=1, timeout=2)
+    Sensor(task_id="soft", max_staleness="P1D", namespace="fresh.sensed", deferrable=True, poke_interval=1,
+           timeout=10, soft_fail=True)
+    Sensor(task_id="late", max_staleness="P1D", namespace="fresh.sensed", deferrable=True, poke_interval=1, timeout=10)
 
 
 transitions()
@@ -96,7 +96,7 @@ def put(airflow: AirflowProcess, asset_id: str, namespace: str, **metadata: Any)
     airflow.api("POST", f"{API_PREFIX}/upsert", json=body)
 
 
-def ended(airflow: AirflowProcess, dag_id: str, count: int, timeout: float = 120) -> list[str]:
+def ended(airflow: AirflowProcess, dag_id: str, count: int, timeout: float = 240) -> list[str]:
     """Wait for so many runs and return their ids."""
 
     def found() -> list[str] | None:
@@ -156,8 +156,10 @@ def test_the_freshness_of_an_asset_is_seen_in_api_and_cli(airflow: AirflowProces
 
 
 def test_sensors_wait_until_something_is_stale_in_each_mode(airflow: AirflowProcess) -> None:
-    put(airflow, "fresh.sensed", "fresh.sensed")
     run = airflow.trigger_dag("overdue")["dag_run_id"]
+    airflow.wait_let_go("overdue", run, "defer")
+    airflow.wait_let_go("overdue", run, "reschedule")
+    put(airflow, "fresh.sensed", "fresh.sensed")
     airflow.wait_for_run("overdue", run, "failed")
     states = {ti["task_id"]: ti["state"] for ti in airflow.task_instances("overdue", run)}
     assert states == {
@@ -186,7 +188,7 @@ def test_with_200_triggers_the_loop_of_the_triggerer_is_not_held_up(airflow: Air
     put(airflow, "crowd.last", "crowd.n199")
     ended(airflow, "crowd", 1, timeout=300)  # by now the triggerer runs them
     run = airflow.trigger_dag("measure")["dag_run_id"]
-    airflow.wait_for_run("measure", run, timeout=180)
+    airflow.wait_for_run("measure", run)
     found = airflow.xcom("measure", run, "lag")
     airflow.pause("crowd")
     print(f"200 triggers, a check each every 10 s: {found}")

@@ -46,15 +46,15 @@ def follow(dag_id, schedule):
         told()
 
 
-edge = ScriptTrigger(CHECK.replace("NAME", "edge"), exit_condition="state=on", interval="PT2S", timeout=3)
+edge = ScriptTrigger(CHECK.replace("NAME", "edge"), exit_condition="state=on", interval="PT1S", timeout=3)
 follow("script_edge", edge.as_schedule())
 follow("script_twin", edge.as_schedule())
 follow("script_every", ScriptTrigger(
-    CHECK.replace("NAME", "every"), exit_condition="exit 0", interval="PT4S", edge=False, allow_concurrent=True,
+    CHECK.replace("NAME", "every"), exit_condition="exit 0", interval="PT2S", edge=False, allow_concurrent=True,
     when="{{{{ trigger.vars.state == 'on' }}}}",
 ).as_schedule())
 follow("script_failing", ScriptTrigger(
-    CHECK.replace("NAME", "failing"), exit_condition="Error: it is (on|off)", interval="PT2S"
+    CHECK.replace("NAME", "failing"), exit_condition="Error: it is (on|off)", interval="PT1S"
 ).as_schedule())
 '''
 EDGES = ("script_edge", "script_twin", "script_failing")
@@ -79,9 +79,12 @@ class Scripts:
 
     def wait_checks(self, *names: str, count: int = 3) -> None:
         """Wait until that many checks have begun and ended since now."""
-        for name in names:
-            wanted = self.ticks(name) + count + 1
-            self.airflow.wait_until(lambda n=name, w=wanted: self.ticks(n) >= w, 240, f"checks of {name}")
+        wanted = {name: self.ticks(name) + count + 1 for name in names}
+        self.airflow.wait_until(
+            lambda: all(self.ticks(name) >= ticks for name, ticks in wanted.items()),
+            240,
+            f"checks of {names}",
+        )
 
     def wait_runs(self, dag_id: str, count: int) -> list[dict[str, Any]]:
         def there() -> object:
@@ -171,7 +174,9 @@ from airflow_assets.sensors import PythonScriptSensor
 
 with DAG("script_sensors", schedule=None, params={{"folder": {folder!r}}}):
     for name, how in {{
-        "poked": {{"mode": "poke"}}, "rescheduled": {{"mode": "reschedule"}}, "deferred": {{"deferrable": True}},
+        "poked": {{"mode": "poke", "poke_interval": 2}},
+        "rescheduled": {{"mode": "reschedule", "poke_interval": 8}},
+        "deferred": {{"deferrable": True, "poke_interval": 2}},
     }}.items():
         PythonScriptSensor(
             task_id=name,
@@ -182,7 +187,6 @@ with (folder / "%s").open("a") as ticks: ticks.write(".")
 raise SystemExit(0 if (folder / "state").read_text() == "on" else 4)
 """ % name,
             exit_condition="exit 0",
-            poke_interval=2,
             timeout=240,
             **how,
         )
@@ -200,7 +204,9 @@ def test_script_sensors(airflow: AirflowProcess, tmp_path: Path) -> None:
     airflow.unpause("script_sensors")
     run_id = airflow.trigger_dag("script_sensors")["dag_run_id"]
     names = ("poked", "rescheduled", "deferred")
-    scripts.wait_checks(*names, count=1)
+    airflow.wait_let_go("script_sensors", run_id, "rescheduled")
+    airflow.wait_let_go("script_sensors", run_id, "deferred")
+    scripts.wait_checks("poked", "deferred", count=1)
     states = {ti["task_id"]: ti["state"] for ti in airflow.task_instances("script_sensors", run_id)}
     assert all(
         states[name] in {"running", "up_for_reschedule", "deferred", "scheduled", "queued"} for name in names
