@@ -69,9 +69,8 @@ def _event(number: int, names: list[str]) -> ShippedEvent:
 
 def work(request: dict[str, Any]) -> dict[str, Any]:
     """Send the events of some tries."""
-    pages = [
-        batch(first, PAGE) for first in range(request["first"], request["first"] + request["tries"], PAGE)
-    ]
+    end = request["first"] + request["tries"]
+    pages = [batch(first, min(PAGE, end - first)) for first in range(request["first"], end, PAGE)]
     return _SIDES[request["side"]](request["url"], pages)
 
 
