@@ -268,6 +268,7 @@ CREATE TABLE airflow_assets_purged_asset (
 	asset_key VARBINARY(32) NOT NULL,
 	id VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	namespace VARCHAR(150) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	uri VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	purged DATETIME(6) NOT NULL,
 	CONSTRAINT pk_airflow_assets_purged_asset PRIMARY KEY (asset_pk)
 )CHARSET=utf8mb4 ROW_FORMAT=DYNAMIC COLLATE utf8mb4_bin;
