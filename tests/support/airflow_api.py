@@ -104,8 +104,15 @@ class AirflowApi:
         return {error["filename"]: error["stack_trace"] for error in found}
 
     def pause(self, dag_id: str, *, paused: bool = True) -> None:
-        """Pause (or with `paused=False` unpause) a Dag."""
-        self.api("PATCH", f"/api/v2/dags/{dag_id}", json={"is_paused": paused})
+        """Pause (or with `paused=False` unpause) a Dag; again, if SQLite was locked for longer than Airflow waits."""
+
+        def done() -> bool:
+            answer = self.request("PATCH", f"/api/v2/dags/{dag_id}", json={"is_paused": paused})
+            if answer.is_error and not answer.is_server_error:
+                raise AssertionError(f"{dag_id} cannot be paused: {answer.status_code} {answer.text[:2000]}")
+            return not answer.is_error
+
+        self.wait_until(done, 60, f"Dag {dag_id} to be {'paused' if paused else 'unpaused'}")
 
     def unpause(self, dag_id: str) -> None:
         """Unpause a Dag, waiting first until it has been parsed."""
