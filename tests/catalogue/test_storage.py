@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -538,6 +539,20 @@ def test_pools_give_as_many_slots_as_they_have(storage: ClientStorage) -> None:
         storage.get_pool_info("nothing")
     with pytest.raises(StorageError, match="lease_duration is 'soon'"):
         storage.set_pool_limit("db", 1, "soon")
+
+
+def test_of_many_who_claim_at_once_as_many_are_let_in_as_there_are_slots(
+    engine: Engine, service: CatalogService
+) -> None:
+    storage = ClientStorage(CatalogClient(JsonTransport(service)))
+    storage.set_pool_limit("db", 2)
+    with ThreadPoolExecutor(6) as threads:
+        steps = [f"step {number}" for number in range(6)]
+        lock = [AssetClaim("never seen", exclusive=True)]
+        granted = list(threads.map(lambda step: storage.claim("r", step, [("db", 1)]).is_claimed, steps))
+        locked = list(threads.map(lambda step: storage.claim("r", step, assets=lock).is_claimed, steps))
+    assert (sum(granted), sum(locked)) == (2, 1), engine.dialect.name
+    assert len(storage.get_pool_slot_holders("db")) == 2
 
 
 def test_an_exclusive_action_and_a_materialize_of_the_same_partitions_exclude_each_other(
