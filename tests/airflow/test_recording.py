@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.real_airflow, pytest.mark.slow]
 
 CATALOG = "/airflow_assets/api/v1"
 DAGS = Path(__file__).parent / "recording_dags"
-FOLLOWED_WITHIN = 60.0
-"""Seconds within which what the wrapper cannot see is recorded by the reconciler or the follower."""
+FOLLOWED_WITHIN = 180.0
+"""Seconds, on a busy machine, within which the reconciler or the follower records what no wrapper sees."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ def ended(airflow: AirflowProcess) -> Ended:
     run_id = airflow.trigger_dag("endings")["dag_run_id"]
     airflow.wait_for_run("endings", run_id, "failed", timeout=600)
     _clear(airflow, run_id, "cleared")
-    airflow.wait_for_run("endings", run_id, "failed", timeout=180)
+    airflow.wait_for_run("endings", run_id, "failed")
     # Marked by hand: it failed in its worker, somebody who knows better says success.
     path = f"/api/v2/dags/endings/dagRuns/{run_id}/taskInstances/by_hand"
     airflow.api("PATCH", path, json={"new_state": "success"})

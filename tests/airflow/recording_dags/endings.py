@@ -31,12 +31,16 @@ def out(name: str) -> Table:
     return Table(f"out.{name}", namespace="endings", metadata={"owner": "data", "by": "{{ ti.task_id }}"})
 
 
+# Of a deferral: Airflow fails a task that runs again before its executor has told of the exit that deferred it.
+A_WHILE = timedelta(seconds=8)
+
+
 class Deferring(BaseOperator):
     """Emits, is deferred, emits again and returns."""
 
     def execute(self, context: Any) -> None:
         emit(outputs=["emitted.before_deferral"])
-        self.defer(trigger=TimeDeltaTrigger(timedelta(seconds=1)), method_name="go_on")
+        self.defer(trigger=TimeDeltaTrigger(A_WHILE), method_name="go_on")
 
     def go_on(self, context: Any, event: Any = None) -> str:
         emit(outputs=["emitted.after_deferral"])
@@ -128,7 +132,7 @@ with DAG("endings", schedule=None, is_paused_upon_creation=False) as dag:
     trigger = TriggerDagRunOperator(task_id="trigger", trigger_dag_id="other", outlets=[out("trigger")])
     waiting_trigger = TriggerDagRunOperator(
         task_id="waiting_trigger", trigger_dag_id="other", wait_for_completion=True, deferrable=True,
-        poke_interval=1, outlets=[out("waiting_trigger")],
+        poke_interval=8, outlets=[out("waiting_trigger")],
     )  # fmt: skip
     empty = EmptyOperator(task_id="empty", inlets=[SOURCE], outlets=[out("empty")])
 
