@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from airflow.models.connection import Connection
@@ -294,6 +296,48 @@ def test_the_transports_file_and_composite(
     assert kinds(receiver.events) == ["START", "COMPLETE"]
     written = [json.loads(line)["eventType"] for line in (tmp_path / "ol.jsonl").read_text().splitlines()]
     assert set(written) == {"START", "COMPLETE"}
+
+
+class StandInProducer:
+    """No broker runs here: of Kafka this shows only that we wait until the producer holds nothing any more."""
+
+    made: ClassVar[list[StandInProducer]] = []
+    slow_flushes: ClassVar[int] = 0
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config, self.left, self.taken = config, type(self).slow_flushes, []
+        self.made.append(self)
+
+    def produce(self, *, topic: str, key: str, value: bytes, on_delivery: Any) -> None:
+        self.taken.append((topic, key, json.loads(value)["eventType"]))
+
+    def flush(self, timeout: float = -1) -> int:
+        self.left = max(0, self.left - 1)
+        return self.left
+
+
+@pytest.mark.parametrize(("slow_flushes", "well"), [(3, True), (10**9, False)])
+def test_kafka_has_confirmed_when_its_producer_holds_nothing(
+    slow_flushes: int, well: bool, catalog: CatalogService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", SimpleNamespace(Producer=StandInProducer))
+    monkeypatch.setattr(StandInProducer, "made", [])
+    monkeypatch.setattr(StandInProducer, "slow_flushes", slow_flushes)
+    monkeypatch.setattr(delivery, "WAIT", 60.0 if well else 0.05)
+    config = {"bootstrap.servers": "127.0.0.1:9"}
+    transport = {"type": "kafka", "config": config, "topic": "lineage", "flush": False}
+    conn = Connection(conn_type="generic", extra={"transport": transport})
+    monkeypatch.setenv("AIRFLOW_CONN_OL", conn.as_json())
+    record(catalog)
+    outcome = shipped(catalog, OpenLineageAssetExporter("ol", conn_id="ol"), fail=False)
+    (producer,) = StandInProducer.made
+    assert producer.config["bootstrap.servers"] == config["bootstrap.servers"]
+    assert producer.taken == [("lineage", "run:default/etl", kind) for kind in ("START", "COMPLETE")]
+    if well:
+        assert outcome.outputs["ol"]["sent"] == 2
+    else:
+        assert "Kafka has not confirmed" in str(outcome.errors["ol"])
+        assert catalog.list_shippers(CALLER, ShipperQuery()).items[0].confirmed is None
 
 
 def test_nothing_configured_is_an_error_that_says_what_to_do(
