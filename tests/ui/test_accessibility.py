@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 PAGES = {
     "catalogue": (PAGE, {"facet": "owner"}, "lake.part-000"),
     "overview": (f"{PAGE}/asset", {"id": "sales.orders"}, "raw.customers"),
-    "events": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "events"}, "UPDATED"),
-    "lineage": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "lineage"}, "mart.revenue"),
+    "events": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "events"}, "metadata.rows"),
+    "lineage": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "lineage"}, "raw.orders"),
     "runs": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "runs"}, "2026-11-29"),
     "history": (f"{PAGE}/asset", {"id": "sales.orders", "tab": "history"}, "metadata.owner"),
     "locked": (f"{PAGE}/asset", {"id": "mart.revenue"}, "Locked by tester"),
