@@ -62,7 +62,8 @@ class AirflowSettings:
     @property
     def url(self) -> str:
         """SQLAlchemy URL of the metadata database."""
-        return self.database_url or f"sqlite:///{self.home}/airflow.db"
+        # On a busy machine Airflow would answer 500 where SQLite is locked for longer than five seconds.
+        return self.database_url or f"sqlite:///{self.home}/airflow.db?timeout=30"
 
     def environment(self) -> dict[str, str]:
         """Make the folders and the password file, and return the whole environment of Airflow's processes."""
