@@ -20,7 +20,7 @@ SHOTS = {
     "catalogue": (f"{PAGE}?facet=owner", "lake.part-000"),
     "asset": (f"{PAGE}/asset?id=sales.orders", "raw.customers"),
     "events": (f"{PAGE}/asset?id=sales.orders&tab=events", "metadata.rows"),
-    "lineage": (f"{PAGE}/asset?id=sales.orders&tab=lineage&tasks=yes&depth=3", "mail.weekly-report"),
+    "lineage": (f"{PAGE}/asset?id=sales.orders&tab=lineage&tasks=yes&depth=3", "load · clean"),
     "history": (f"{PAGE}/asset?id=sales.orders&tab=history", "metadata.owner"),
     "locks": (f"{PAGE}/locks", "mart.revenue"),
 }
