@@ -38,8 +38,10 @@ class Job:
 class ShipperVitals:
     """An exporter of a shipper.
 
-    :param name: ``<tenant>/<shipper>/<exporter>``. :param backlog: numbers of the log that it has not confirmed.
-    :param confirmed: when it last confirmed anything. :param failed: whether its last run failed.
+    :param name: ``<tenant>/<shipper>/<exporter>``.
+    :param backlog: numbers of the log that it has not confirmed.
+    :param confirmed: when it last confirmed anything.
+    :param failed: whether its last run failed.
     """
 
     name: str

@@ -69,7 +69,7 @@ class TaskRuns:
         values = {**dag.params.dump(), **params}
         base = {"dag_run": dag_run, "run_id": run_id, "params": values, "logical_date": logical_date}
         returned: dict[str, Any] = {}
-        for task in dag.topological_sort():
+        for task in dag.topological_sort():  # type: ignore[no-untyped-call] # of Airflow
             if only is None or task.task_id in only:
                 self._task(task, base, returned, first_try)
         return f"{dag.dag_id}/{run_id}"
