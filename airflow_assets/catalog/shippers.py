@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from airflow_assets.catalog import cursors
 from airflow_assets.catalog.bookmarks import KIND
@@ -56,10 +56,10 @@ def list_shippers(conn: Connection, caller: Caller, query: ShipperQuery) -> Page
 
 def bookmarks_with_end() -> Select[Any]:
     """Return the statement for bookmarks: ``name``, ``seq``, ``state`` and ``last``, the end of the log."""
-    columns = (consumer.c.name, consumer.c.seq, consumer.c.state, sequence.c.value.label("last"))
-    return (
-        select(*columns).join_from(consumer, sequence, sequence.c.name == LOG).where(consumer.c.kind == KIND)
-    )
+    end = func.coalesce(sequence.c.value, 0).label("last")  # the sequence has no row before the first entry
+    source = consumer.outerjoin(sequence, sequence.c.name == LOG)
+    columns = (consumer.c.name, consumer.c.seq, consumer.c.state, end)
+    return select(*columns).select_from(source).where(consumer.c.kind == KIND)
 
 
 def _shipper(row: Row[Any]) -> Shipper:

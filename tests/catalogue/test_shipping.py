@@ -340,6 +340,7 @@ def test_nothing_hidden_is_deleted(service: CatalogService) -> None:
 def test_shippers_are_listed_with_what_waits_for_them(service: CatalogService) -> None:
     begin = datetime.now(timezone.utc) - timedelta(minutes=1)
     opened(service, "a", "b", "c")
+    assert len(service.list_shippers(CALLER, ShipperQuery()).items) == 3, "also before the log has an entry"
     other = CALLER.model_copy(update={"tenant": "main0"})
     service.open_bookmarks(other, BookmarksOpen(key="dag.ship", exporters=["x"], lookback=DAY))
     record(service, "r1")
