@@ -54,7 +54,7 @@ def test_axe_finds_nothing_in_a_dialog(visit: Visit, mode: str) -> None:
     catalogue.page.get_by_role("button", name="Create asset").click()
     catalogue.page.get_by_role("dialog").get_by_label("Metadata").fill("{")
     catalogue.page.get_by_text("This is not a JSON object").wait_for()
-    assert catalogue.visitor.violations() == []
+    assert catalogue.visitor.violations(inside="[role=dialog]") == []  # what is behind it is dimmed
 
 
 def test_all_is_reached_by_keyboard(visit: Visit) -> None:
