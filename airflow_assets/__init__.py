@@ -60,13 +60,13 @@ if TYPE_CHECKING:
         RetryOn,
         RetryPolicy,
     )
-    from airflow_assets.authoring.storage.interface import (
+    from airflow_assets.authoring.storage.interface import Storage
+    from airflow_assets.authoring.storage.records import (
         AssetRecord,
         LaunchedBy,
         RunRecord,
         RunStatus,
         StaleCause,
-        Storage,
         StoredEvent,
     )
     from airflow_assets.authoring.tasks import BashTask, Task
@@ -121,8 +121,9 @@ _HOMES = {
     "airflow_assets.authoring.retries": (
         "Backoff", "Compute", "ComputeEscalation", "FailureReason", "RetryOn", "RetryPolicy",
     ),
-    "airflow_assets.authoring.storage.interface": (
-        "AssetRecord", "LaunchedBy", "RunRecord", "RunStatus", "StaleCause", "Storage", "StoredEvent",
+    "airflow_assets.authoring.storage.interface": ("Storage",),
+    "airflow_assets.authoring.storage.records": (
+        "AssetRecord", "LaunchedBy", "RunRecord", "RunStatus", "StaleCause", "StoredEvent",
     ),
     "airflow_assets.authoring.tasks": ("BashTask", "Task"),
     "airflow_assets.authoring.tracing": ("InvokedNodeOutput", "MappedOutput"),

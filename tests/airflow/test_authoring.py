@@ -14,7 +14,8 @@ from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.handlers.files import PickleIOHandler
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.storage.client import ClientStorage
-from airflow_assets.authoring.storage.interface import NewRun, StepRecorder, Storage
+from airflow_assets.authoring.storage.interface import Storage
+from airflow_assets.authoring.storage.records import NewRun, StepRecorder
 from airflow_assets.client import get_client
 from airflow_assets.testing import memory_storage
 from tests.airflow.test_recording_dag_test import run_file
@@ -22,7 +23,7 @@ from tests.support.airflow_process import AirflowProcess
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.repository import CodeRepository
-    from airflow_assets.authoring.storage.interface import AssetRecord
+    from airflow_assets.authoring.storage.records import AssetRecord
 
 pytestmark = [pytest.mark.real_airflow, pytest.mark.slow]
 

@@ -23,7 +23,7 @@ from airflow_assets.authoring.results import Output
 from airflow_assets.authoring.storage.client import ClientStorage
 from airflow_assets.authoring.storage.declaring import declarations_of
 from airflow_assets.authoring.storage.direct import DirectStorage
-from airflow_assets.authoring.storage.interface import (
+from airflow_assets.authoring.storage.records import (
     AssetClaim,
     BackfillRecord,
     LaunchedBy,

@@ -17,7 +17,7 @@ from airflow_assets.authoring.engine.events import Emit, EventType, StepEvent
 from airflow_assets.authoring.errors import ExecutionError
 from airflow_assets.authoring.local.slots import TIMEOUT_VARIABLE
 from airflow_assets.authoring.metadata_values import MetadataValue
-from airflow_assets.authoring.storage.interface import AssetClaim
+from airflow_assets.authoring.storage.records import AssetClaim
 from airflow_assets.client.renewal import Renewal
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from airflow_assets.authoring.local.launch import rebuilt
 from airflow_assets.authoring.local.resume import stored_keys
 from airflow_assets.authoring.retries import FailureReason
 from airflow_assets.authoring.storage.declaring import declarations_of
-from airflow_assets.authoring.storage.interface import AssetClaim
+from airflow_assets.authoring.storage.records import AssetClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.engine.failures import Failures
     from airflow_assets.authoring.graph.nodes import Step
     from airflow_assets.authoring.graph.plan import PlannedStep
-    from airflow_assets.authoring.storage.interface import AssetRecord, Storage
+    from airflow_assets.authoring.storage.interface import Storage
+    from airflow_assets.authoring.storage.records import AssetRecord
 
 log = logging.getLogger("airflow_assets.steps")
 

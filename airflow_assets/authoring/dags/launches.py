@@ -23,7 +23,7 @@ from airflow_assets.authoring.local.keys import check_key
 from airflow_assets.authoring.local.launch import Launch, read_launch
 from airflow_assets.authoring.partitions.definitions import TimeWindow
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage.interface import LaunchedBy
+from airflow_assets.authoring.storage.records import LaunchedBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

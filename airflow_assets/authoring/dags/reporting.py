@@ -8,7 +8,7 @@ from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.engine.failures import said_of_failure, say_failed
 from airflow_assets.authoring.errors import ExecutionError
 from airflow_assets.authoring.graph.plan import MATERIALIZE
-from airflow_assets.authoring.storage.interface import NewRun, RunStatus, StepRecorder
+from airflow_assets.authoring.storage.records import NewRun, RunStatus, StepRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.engine.failures import Failures
     from airflow_assets.authoring.engine.run import Run
     from airflow_assets.authoring.graph.plan import PlannedStep
-    from airflow_assets.authoring.storage.interface import Storage, StoredEvent
+    from airflow_assets.authoring.storage.interface import Storage
+    from airflow_assets.authoring.storage.records import StoredEvent
 
 
 class Report:

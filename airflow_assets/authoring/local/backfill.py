@@ -17,7 +17,7 @@ from airflow_assets.authoring.local.launching import PRIORITY, Launcher, Order
 from airflow_assets.authoring.local.results import BackfillResult, BackfillStatus
 from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.partitions.strategy import BackfillStrategy
-from airflow_assets.authoring.storage.interface import BackfillRecord, LaunchedBy
+from airflow_assets.authoring.storage.records import BackfillRecord, LaunchedBy
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.partitions.definitions import PartitionsDefinition

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.engine.fanout import keys_of
-from airflow_assets.authoring.storage.interface import NewRun, Recorded, RunStatus, Storage
+from airflow_assets.authoring.storage.records import NewRun, Recorded, RunStatus
 from airflow_assets.exceptions import AssetLocked
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from airflow_assets.authoring.engine.events import Emit
     from airflow_assets.authoring.partitions.keys import PartitionKey
+    from airflow_assets.authoring.storage.interface import Storage
 
 _DELAY = 0.05
 """Seconds for which events are kept at most, so that those of many short steps are written together."""

@@ -17,7 +17,7 @@ from airflow_assets.authoring.local.results import RunResult
 from airflow_assets.authoring.local.resume import Before, before, stored_keys
 from airflow_assets.authoring.local.runner import LocalRun
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage.interface import LaunchedBy, NewRun, RunStatus, Storage
+from airflow_assets.authoring.storage.records import LaunchedBy, NewRun, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.graph.graph import Graph
     from airflow_assets.authoring.handlers.interface import BaseIOHandler
     from airflow_assets.authoring.local.executors import Executor
+    from airflow_assets.authoring.storage.interface import Storage
 
 PRIORITY = "rivers/priority"
 """The tag that sets a run's priority, a whole number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage.interface import LaunchedBy
+from airflow_assets.authoring.storage.records import LaunchedBy
 
 
 @dataclass(frozen=True, repr=False)

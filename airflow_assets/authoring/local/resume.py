@@ -15,7 +15,7 @@ from airflow_assets.authoring.metadata_values import MetadataValue
 if TYPE_CHECKING:
     from airflow_assets.authoring.graph.plan import Plan
     from airflow_assets.authoring.local.schedule import Unit
-    from airflow_assets.authoring.storage.interface import StoredEvent
+    from airflow_assets.authoring.storage.records import StoredEvent
 
 
 @dataclass(frozen=True)

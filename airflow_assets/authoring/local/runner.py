@@ -17,7 +17,7 @@ from airflow_assets.authoring.local.schedule import Mapped, Schedule, Unit
 from airflow_assets.authoring.local.slots import Slots, doubling
 from airflow_assets.authoring.local.work import WorkerDied
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage.interface import RunStatus
+from airflow_assets.authoring.storage.records import RunStatus
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.engine.failures import Failures

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airflow_assets.authoring.engine.events import EventType, StepEvent
 from airflow_assets.authoring.errors import ExecutionError, StorageError
 from airflow_assets.authoring.metadata_values import MetadataValue
-from airflow_assets.authoring.storage.interface import AssetClaim, Storage
+from airflow_assets.authoring.storage.records import AssetClaim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_assets.authoring.engine.events import Emit
     from airflow_assets.authoring.graph.plan import PlannedStep
     from airflow_assets.authoring.partitions.keys import PartitionKey
+    from airflow_assets.authoring.storage.interface import Storage
 
 LEASE = 300.0
 """Seconds after which what a dead process holds is free again."""

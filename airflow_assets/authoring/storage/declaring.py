@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_assets.authoring.storage.interface import AssetDeclaration
+from airflow_assets.authoring.storage.records import AssetDeclaration
 
 if TYPE_CHECKING:
     from airflow_assets.authoring.graph.nodes import Node

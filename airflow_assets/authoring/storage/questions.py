@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_assets.authoring.errors import StorageError
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage import interface as told
+from airflow_assets.authoring.storage import records as told
 from airflow_assets.authoring.storage import wire
 from airflow_assets.authoring.storage.recording import failing_as_storage
 from airflow_assets.schemas import asset_runs as runs

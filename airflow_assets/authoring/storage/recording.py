@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_assets.authoring.errors import StorageError
 from airflow_assets.authoring.storage import wire
-from airflow_assets.authoring.storage.interface import RunStatus
+from airflow_assets.authoring.storage.records import RunStatus
 from airflow_assets.exceptions import AssetCatalogError, AssetLocked
 from airflow_assets.schemas import asset_runs as runs
 from airflow_assets.schemas import nodes
@@ -16,7 +16,7 @@ from airflow_assets.schemas import nodes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from airflow_assets.authoring.storage import interface as told
+    from airflow_assets.authoring.storage import records as told
     from airflow_assets.client.base import CatalogClient
 
 log = logging.getLogger("airflow_assets.storage")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_assets.authoring.metadata_values import MetadataValue
 from airflow_assets.authoring.partitions.keys import PartitionKey
-from airflow_assets.authoring.storage import interface as told
+from airflow_assets.authoring.storage import records as told
 from airflow_assets.schemas import asset_runs as runs
 from airflow_assets.schemas import nodes, slots
 
@@ -201,7 +201,7 @@ def metadata_texts(metadata: Mapping[str, MetadataValue]) -> list[tuple[str, str
 
 
 def now() -> float:
-    """Return the clock that :class:`~airflow_assets.authoring.storage.interface.Recorded` is stamped by."""
+    """Return the clock that :class:`~airflow_assets.authoring.storage.records.Recorded` is stamped by."""
     return time.monotonic()
 
 

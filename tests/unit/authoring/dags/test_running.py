@@ -29,7 +29,7 @@ from airflow_assets.authoring.partitions.keys import PartitionKey
 from airflow_assets.authoring.partitions.mappings import PartitionMapping
 from airflow_assets.authoring.results import Observation, Output
 from airflow_assets.authoring.retries import Backoff, RetryOn, RetryPolicy
-from airflow_assets.authoring.storage.interface import AssetClaim
+from airflow_assets.authoring.storage.records import AssetClaim
 from airflow_assets.authoring.tasks import Task
 from airflow_assets.testing import memory_storage
 from tests.support.task_runs import TaskRuns
