@@ -29,6 +29,10 @@ def secrets_and_users(home: Path) -> dict[str, str]:
     }
 
 
+_DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+_PATIENCE = "?timeout=30"
+
+
 @dataclass(frozen=True)
 class AirflowSettings:
     """Where one Airflow lives and how it differs from the defaults of the tests.
@@ -62,8 +66,18 @@ class AirflowSettings:
     @property
     def url(self) -> str:
         """SQLAlchemy URL of the metadata database."""
-        # On a busy machine Airflow would answer 500 where SQLite is locked for longer than five seconds.
-        return self.database_url or f"sqlite:///{self.home}/airflow.db?timeout=30"
+        return self.database_url or f"sqlite:///{self.home}/airflow.db{_PATIENCE}"
+
+    def of_component(self, component: str, environment: dict[str, str]) -> dict[str, str]:
+        """Return the environment of one component.
+
+        On a busy machine SQLite is locked for longer than Airflow's five seconds. But the API server commits
+        the entry of its audit log on the event loop, which others need to commit and let go of the lock: it
+        would only stand still for longer.
+        """
+        if component != "api-server":
+            return environment
+        return {**environment, _DATABASE: environment[_DATABASE].removesuffix(_PATIENCE)}
 
     def environment(self) -> dict[str, str]:
         """Make the folders and the password file, and return the whole environment of Airflow's processes."""
@@ -77,7 +91,7 @@ class AirflowSettings:
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "0",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.base_url}/execution/",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.url,
+            _DATABASE: self.url,
             "AIRFLOW__API__BASE_URL": self.base_url,
             "AIRFLOW__SCHEDULER__JOB_HEARTBEAT_SEC": "2",
             "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",

@@ -126,10 +126,11 @@ class AirflowProcess(AirflowApi):
             "triggerer": ["--skip-serve-logs"],
             "dag-processor": [],
         }[component]
+        environment = self.settings.of_component(component, self.environment)
         with self._log_file(name).open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "airflow", component, *arguments],
-                env=self.environment, cwd=self.home, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env=environment, cwd=self.home, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 start_new_session=True, preexec_fn=die_with_parent,
             )  # fmt: skip
         self._running[name] = process
