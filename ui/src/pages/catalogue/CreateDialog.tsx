@@ -75,7 +75,7 @@ export const CreateDialog = () => {
       <Field.Root invalid={metadata === undefined || wrong("metadata")}>
         <Field.Label>Metadata</Field.Label>
         <Textarea {...field("metadata")} fontFamily="mono" rows={4} spellCheck={false} />
-        <Field.ErrorText>This is not a JSON object, like {'{"owner": "data"}'}.</Field.ErrorText>
+        <Field.ErrorText color="red.fg">This is not a JSON object, like {'{"owner": "data"}'}.</Field.ErrorText>
       </Field.Root>
     </ActionDialog>
   );

@@ -45,7 +45,7 @@ export const SearchBar = ({ address, problem }: { address: Address; problem: Que
             <option key={line} value={line} />
           ))}
         </datalist>
-        <Field.ErrorText>{problem?.message}</Field.ErrorText>
+        <Field.ErrorText color="red.fg">{problem?.message}</Field.ErrorText>
       </Field.Root>
       <Box alignSelf="flex-start" pt={{ base: 0, md: "26px" }}>
         <Button colorPalette="brand" size="sm" type="submit">
