@@ -65,7 +65,7 @@ serve: $(VENV)/.ready ## the demo's Airflow, kept running; prints address and lo
 # Two processes, each of them with whole groups of tests: tests/support/spread.py says which belong together.
 SPREAD := -n 2 --dist loadscope
 PYTEST := -m pytest --durations=20 --durations-min=5
-RINGS := test-unit test-catalogue test-airflow test-faults
+RINGS := test-unit test-catalogue test-airflow test-faults test-ui
 .PHONY: test $(RINGS) test-oldest
 test: $(RINGS) ## every test ring
 test-unit: $(VENV)/.ready ## no server, no Airflow process
