@@ -109,7 +109,7 @@ format: $(VENV)/.ready ## rewrite the code as lint wants it, where that is mecha
 	$(VENV)/bin/ruff format .
 
 .PHONY: bench
-BENCHMARKS ?= record http query latency locks purge sensors shipping lineage imports
+BENCHMARKS ?= record http query latency locks purge sensors shipping lineage assets imports
 bench: $(VENV)/.ready ## the benchmarks against the peers (BENCHMARKS="query imports" chooses)
 	for name in $(BENCHMARKS); do $(RUN) -m benchmarks.$$name $(BENCH_ARGS); done
 
