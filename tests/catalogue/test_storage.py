@@ -41,9 +41,10 @@ from airflow_assets.schemas.events import EventKind
 from airflow_assets.schemas.leases import AcquireLeases
 from airflow_assets.schemas.queries import DependencyQuery, EventQuery
 from tests.support.json_transport import JsonTransport
+from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Engine
 
@@ -531,7 +532,7 @@ def test_pools_give_as_many_slots_as_they_have(storage: ClientStorage) -> None:
     storage.release("r", "one")
     assert not storage.renew("r", "one")
     assert storage.claim("r", "two", [("db", 2)], lease_seconds=0.001).is_claimed
-    assert wait_until(lambda: storage.claim("s", "late", [("db", 3)]).is_claimed), "what has run out is free"
+    wait_until(lambda: storage.claim("s", "late", [("db", 3)]).is_claimed, 30, "what has run out to be free")
     storage.release("s")
     storage.release("r")
     assert storage.get_pool_slot_holders("unknown") == []
@@ -572,14 +573,3 @@ def test_an_exclusive_action_and_a_materialize_of_the_same_partitions_exclude_ea
     held = storage.claim("q", "blocked", assets=[AssetClaim("a", True)])
     assert "'a' is held by step" in (held.reason or "")
     assert storage.claim("q", "other", assets=[AssetClaim("b", True)]).is_claimed
-
-
-def wait_until(true: Callable[[], bool]) -> bool:
-    import time
-
-    until = time.monotonic() + 30
-    while not true():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True

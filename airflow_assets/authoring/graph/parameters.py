@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from dataclasses import replace
 from typing import Any
 
 from airflow_assets.authoring.contexts import ActionContext, AssetExecutionContext, TaskExecutionContext
@@ -12,8 +13,7 @@ from airflow_assets.authoring.errors import GraphValidationError
 from airflow_assets.authoring.graph.nodes import Gets, Parameter
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-from dataclasses import replace
+    from collections.abc import Callable, Container, Iterator, Mapping
 
 _CONTEXTS = (AssetExecutionContext, TaskExecutionContext, ActionContext)
 _VARIABLE = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
@@ -35,14 +35,9 @@ def classified(
         GraphValidationError: naming the asset and the parameter that nothing provides, a context that is not
             the first parameter, or a parameter that is the asset itself.
     """
-    hints = type_hints(function)
     found: list[Parameter] = []
     skipped = False
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind in _VARIABLE:
-            continue
-        hint = hints.get(name)
-        known = None if isinstance(hint, str) else hint
+    for name, parameter, hint, known in _annotated(function):
         by_name = skipped or parameter.kind is inspect.Parameter.KEYWORD_ONLY
         if _is_context(hint) or (name == "context" and hint is None):
             if found:
@@ -72,14 +67,9 @@ def body_parameters(
     Raises:
         GraphValidationError: naming the parameter that nothing provides, or a context that is not the first.
     """
-    hints = type_hints(function)
     found: list[Parameter] = []
     skipped = False
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind in _VARIABLE:
-            continue
-        hint = hints.get(name)
-        known = None if isinstance(hint, str) else hint
+    for name, parameter, hint, known in _annotated(function):
         by_name = skipped or parameter.kind is inspect.Parameter.KEYWORD_ONLY
         named = name == "context" and hint is None
         if not found and not skipped and (always_context or named or _is_context(hint)):
@@ -92,6 +82,15 @@ def body_parameters(
         else:
             skipped = True
     return found
+
+
+def _annotated(function: Callable[..., Any]) -> Iterator[tuple[str, inspect.Parameter, Any, Any]]:
+    """Each named parameter with its annotation, and that again, null where it is only a text."""
+    hints = type_hints(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in _VARIABLE:
+            hint = hints.get(name)
+            yield name, parameter, hint, None if isinstance(hint, str) else hint
 
 
 def _check_is_context(owner: str, name: str, hint: Any, resources: Container[str]) -> None:
